@@ -66,10 +66,10 @@ class DashboardTest(unittest.TestCase):
         self.browser.scheme("light")
         self.browser.errors.clear()
 
-    def open(self, page=""):
+    def open(self, page="", ready="document.querySelector('main > section:not([hidden]) tbody tr') !== null"):
         self.browser.open("about:blank")  # The same page with another hash would not be loaded anew.
         self.browser.open(f"{self.base}#/{page}")
-        self.browser.wait_for("document.querySelector('main > section:not([hidden]) tbody tr') !== null")
+        self.browser.wait_for(ready)
 
     def open_experiment(self):
         self.open(f"experiment/{self.id}")
@@ -249,7 +249,8 @@ class DashboardTest(unittest.TestCase):
         self.browser.wait_for("document.querySelector('#experiment .state').innerText === 'stopped'")
         self.assertEqual(self.pool.ask(f"experiments/{self.id}")["state"], "stopped")
         other = self.pool.ask("experiments?state=queued,running&name=waits")["experiments"][0]["id"]
-        self.open(f"experiment/{other}")
+        # It has no workers, and so no rows.
+        self.open(f"experiment/{other}", f"document.querySelector('#experiment h1').innerText.includes('{other}')")
         self.browser.run("document.querySelector('#experiment input[type=number]').select()")
         self.browser.call("Input.insertText", text="7")
         self.browser.enter()
