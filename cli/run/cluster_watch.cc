@@ -32,10 +32,11 @@ ClusterWatch::~ClusterWatch() {
 }
 
 std::optional<absl::StatusOr<ClusterSnapshot>> ClusterWatch::Take() {
+  MutexLock lock(&mutex_);
+  // Under the lock: otherwise a result that comes in between would be taken here and still be announced.
   uint64_t count = 0;
   const ssize_t ignored = read(event_, &count, sizeof(count));
   static_cast<void>(ignored);
-  MutexLock lock(&mutex_);
   return std::exchange(newest_, std::nullopt);
 }
 
