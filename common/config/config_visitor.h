@@ -100,7 +100,9 @@ class ConfigVisitor {
   // Texts under such names; `is_right` accepts one.
   void TextMap(const char* key, std::map<std::string, std::string>* map, bool (*is_right)(const std::string&),
                const char* wanted) {
-    Entries(key, map, [this, is_right, wanted](const char* name, std::string* text) { CheckedString(name, text, is_right, wanted); });
+    Entries(key, map, [this, is_right, wanted](const char* name, std::string* text) {
+      CheckedString(name, text, is_right, wanted);
+    });
   }
   // The same for lists of structs.
   template <class Struct>
