@@ -84,7 +84,7 @@ absl::Status AddExperiments(const SubmitFlags& flags, v1::SubmitRequest* request
   for (const auto& [key, value] : flags.overrides) {
     if (!combinations.empty() && std::any_of(combinations.front().begin(), combinations.front().end(),
                                              [&key = key](const auto& swept) { return swept.first == key; })) {
-      return absl::InvalidArgumentError(absl::StrCat(key, ": got ", value, " and several values; wanted one of both"));
+      return absl::InvalidArgumentError(absl::StrCat(key, ": got ", value, " and a sweep; wanted one of the two"));
     }
   }
   for (const SweepValues& values : combinations.empty() ? std::vector<SweepValues>(1) : combinations) {
@@ -104,7 +104,7 @@ absl::Status AddExperiments(const SubmitFlags& flags, v1::SubmitRequest* request
       }
       if (population.is_given()) {
         return absl::InvalidArgumentError(
-            "experiment.population: got one beside --sweep or --seeds; wanted one of both");
+            "experiment.population: got one and --sweep or --seeds; wanted one of the two");
       }
     }
     if (flags.watch && (!combinations.empty() || population.is_given())) {

@@ -196,7 +196,7 @@ HttpResponse WebApi::OfExperiment(const HttpRequest& request, const std::string&
     return request.method == "POST" ? Change(request, id, part) : WrongMethod("POST");
   }
   if (!part.empty() && part != "curves" && part != "events" && part != "yaml" && part != "waits") {
-    return ErrorAnswer(404, "an experiment has curves, events, yaml, waits, stop, resume and priority");
+    return ErrorAnswer(404, "wanted curves, events, yaml, waits, stop, resume or priority of an experiment");
   }
   if (request.method != "GET") {
     return WrongMethod("GET, HEAD");
