@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -39,12 +40,15 @@ std::string Dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// A line for each run: "pole-x7k2q: learner: the learner works …".
+// A line for each bottleneck with its runs: "pole-x7k2q, cart-99abc: no learner works …".
 std::string BottlenecksText(const PoolSnapshot& snapshot) {
-  std::string text;
+  std::map<std::string, std::vector<std::string>> runs_with;
   for (const auto& [id, run] : snapshot.runs) {
-    absl::StrAppend(&text, text.empty() ? "\n" : "", "  ", Printable(id), ": ",
-                    BottleneckText(FindBottleneck(LoopOf(run))), "\n");
+    runs_with[BottleneckText(FindBottleneck(LoopOf(run)))].push_back(Printable(id));
+  }
+  std::string text;
+  for (const auto& [bottleneck, runs] : runs_with) {
+    absl::StrAppend(&text, text.empty() ? "\n" : "", "  ", absl::StrJoin(runs, ", "), ": ", bottleneck, "\n");
   }
   return text;
 }
