@@ -13,20 +13,20 @@ std::vector<ExportedFigure> ActorFigures() {
        "The mean return of the last episodes, with exploration; absent before the first ends."},
       {"policy_version", "waggle_actor_weights_version", Kind::kMax, "The version of the weights that act."},
       {"policy_lag_when_inserted_mean", "waggle_actor_weights_lag_versions", Kind::kMean,
-       "How many versions older than the newest known the weights were that rows were acted by, when they were "
+       "The mean age of the weights that acted the rows, in versions behind the newest known, when the rows were "
        "inserted."},
       {"process/weights_age_seconds", "waggle_actor_weights_age_seconds", Kind::kMax,
        "The time since the last weights were loaded."},
       {"process/weights_loaded", "waggle_actor_weights_loaded_total", Kind::kCounter,
        "Versions of the weights that were loaded."},
       {"waiting_fraction", "waggle_actor_waiting_ratio", Kind::kMean,
-       "The fraction of the time in which the actor waits, for room in replay or for others."},
+       "The fraction of time that the actor waits for room in replay or for other processes."},
       {"environment_processes", "waggle_actor_environment_processes", Kind::kSum,
        "Processes that step environments; absent without such processes."},
       {"environment_restarts", "waggle_actor_environment_restarts_total", Kind::kCounter,
        "Processes of environments that died and were started again."},
       {"broken_episodes", "waggle_actor_broken_episodes_total", Kind::kCounter,
-       "Episodes that were cut off as their environment failed."},
+       "Episodes that were cut off because their environment failed."},
       {"gradients_pushed", "waggle_actor_gradients_pushed_total", Kind::kCounter,
        "Gradients that were pushed to a gradient server."},
   };

@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kMaxListed = 1'000'000;
 
 constexpr char kIdText[] =
-    "An experiment's id, as `waggle submit` and `waggle list` print it, or the beginning of only one";
+    "An experiment's id, as `waggle submit` and `waggle list` print it, or a beginning that no other id has";
 constexpr char kIdsText[] =
     "Ids of experiments and of groups, as `waggle submit` and `waggle list` print them, or the beginnings of such ids";
 
@@ -54,9 +54,9 @@ Command ParseSubmit(CLI::App* app, int argc, const char* const* argv) {
                "algorithm.optimizer.learning_rate=1e-4,1e-3; may be given again, for all combinations, at most 1000");
   AddTextsFlag(app, "--seeds", "1-5", &seeds,
                "Submit a group: an experiment for each of these seeds, such as 1-5 or 1,2,7");
-  AddTags(app, &flags.tags, "A name to find the experiment again, by `waggle list --tag`; may be given again");
+  AddTags(app, &flags.tags, "A name by which `waggle list --tag` finds the experiment; may be given again");
   AddTextFlag(app, "--owner", "NAME", &flags.owner,
-              "Its owner, for quotas and fair shares; by default the user's name");
+              "The experiment's owner, for quotas and fair shares; by default the user's name");
   AddSwitch(app, "--watch", &flags.watch, "Show the experiment's progress until it ends, as `waggle watch` does");
   AddSwitch(app, "--json", &flags.json, "Print JSON");
   AddParamServerFlag(app, &flags.param_server);
@@ -77,7 +77,8 @@ Command ParseList(CLI::App* app, int argc, const char* const* argv) {
                                RunState::kLimit, RunState::kStopped, RunState::kFailed}) {
     states.emplace_back(RunStateName(state), state);
   }
-  AddChoiceFlag(app, "--state", &flags.state, states, "Print only experiments in this state, and groups with one");
+  AddChoiceFlag(app, "--state", &flags.state, states,
+                "Print only experiments in this state, and groups with such a member");
   AddTextFlag(app, "--group", "ID", &flags.group, "Print the members of this group");
   AddTags(app, &flags.tags, "Print only experiments with this tag; may be given again");
   AddTextFlag(app, "--owner", "NAME", &flags.owner, "Print only experiments of this owner");
@@ -247,10 +248,9 @@ std::vector<Verb> ExperimentVerbs() {
        &ParseChange<ChangeFlags::Change::kPriority>},
       {"set",
        "Sets numbers of a running experiment, or of each member of a group, such as a learning rate, and prints their "
-       "old and new values. They are "
-       "kept when its processes or the parameter server start again. Exits with 0, 1 if the parameter server does not "
-       "answer, 2 if there is no such experiment, it does not run, a key cannot change while it runs, or a value or a "
-       "flag is wrong.",
+       "old and new values. The new values stay when its processes or the parameter server start again. Exits with 0, "
+       "1 if the parameter server does not answer, 2 if there is no such experiment, it does not run, a key cannot "
+       "change while it runs, or a value or a flag is wrong.",
        &ParseSet},
       {"logs",
        "Prints the events of an experiment, oldest first, with times in UTC. Exits with 0, 1 if the parameter server "

@@ -35,8 +35,7 @@ Command ParseRun(CLI::App* app, int argc, const char* const* argv) {
   AddOverrides(app, &flags.overrides);
   CLI::Option* const resume = AddPathFlag(
       app, "--resume", &flags.resume, "RUN",
-      "The folder of an earlier run, which goes on; FILE may be left out, and only the keys of the section stop may "
-      "be changed");
+      "The folder of an earlier run, which goes on. FILE may be left out. Only keys of the section stop may differ");
   AddIntegerFlag(app, "--max-env-steps", &max_env_steps, 1, std::numeric_limits<int64_t>::max(),
                  "The number of environment steps after which the run ends; the same as --set stop.max_env_steps=N");
   AddIntegerFlag(app, "--actors", &actors, 1, kMaxActorProcesses,
@@ -56,7 +55,7 @@ Command ParseRun(CLI::App* app, int argc, const char* const* argv) {
     return *instead;
   }
   if (flags.file.empty() && flags.resume.empty()) {
-    return WrongUsage("waggle run", "FILE is required");
+    return WrongUsage("waggle run", "FILE is required, unless --resume is given");
   }
   flags.plot = !no_plot;
   if (max_env_steps.has_value()) {
@@ -126,8 +125,8 @@ Command ParseExport(CLI::App* app, int argc, const char* const* argv) {
               "A run's folder, or any other path with weights that waggle evaluate takes; or an experiment's id"),
       true);
   AddWord(app, "FILE", &flags.output,
-          "The ONNX file to write; by default policy.onnx in the run's folder, and here for an id");
-  AddSwitch(app, "--newest", &flags.newest, "The newest weights rather than the best");
+          "The ONNX file to write; by default policy.onnx in the run's folder, or in the working folder for an id");
+  AddSwitch(app, "--newest", &flags.newest, "Export the newest weights instead of the best");
   AddHubFlag(app, &flags.param_server);
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;
@@ -199,9 +198,9 @@ Command ParseServeEnvironment(CLI::App* app, int argc, const char* const* argv) 
 std::vector<Verb> LocalVerbs() {
   return {
       {"configs",
-       "Lists the experiments that ship: their names, algorithms, environments, and what they are. Other verbs take "
-       "these names in place of FILE. With NAME: prints that experiment's file, to be changed. Exits with 0, 2 if "
-       "there is no such experiment.",
+       "Lists the experiments that ship: their names, algorithms, environments and descriptions. Other verbs take "
+       "these names in place of FILE. With NAME, prints that experiment's file. Exits with 0, 2 if there is no such "
+       "experiment.",
        &ParseConfigs},
       {"run",
        "Trains an experiment with all its processes on this machine, until its stop condition. Exits with 0 if that "

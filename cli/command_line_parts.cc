@@ -127,7 +127,7 @@ CLI::Option* AddExperimentFile(CLI::App* app, std::string* file) {
             }
             *file = *std::move(found);
           },
-          "The experiment, as YAML; or the name of one that ships, from `waggle configs`")
+          "The experiment's YAML file, or the name of one that ships, from `waggle configs`")
       ->required();
 }
 
@@ -175,7 +175,7 @@ void AddKeysFlag(CLI::App* app, const std::string& name, std::vector<uint64_t>* 
 
 void AddHubFlag(CLI::App* app, std::string* param_server) {
   app->add_option("--param-server", *param_server,
-                  "The parameter server that is asked for experiments, which are named by their ids")
+                  "The parameter server that has the experiments that are named by their ids")
       ->envname("WAGGLE_PARAM_SERVER")
       ->type_name("HOST:PORT")
       ->check(CheckAddress);

@@ -7,11 +7,11 @@ using Kind = ExportedFigure::Kind;
 std::vector<ExportedFigure> LearnerFigures() {
   const std::string seconds = "waggle_learner_step_seconds_total";
   const std::string about_seconds =
-      "Where the time of steps went: waiting for batches (sample), learning (update), handing weights over (publish), "
+      "The time of steps, by phase: waiting for batches (sample), learning (update), handing weights over (publish), "
       "copying the state of checkpoints (checkpoint).";
   const std::string priorities = "waggle_learner_priorities_total";
   const std::string about_priorities =
-      "Priorities that were sent, by what became of them: applied, stale (the item has another), unknown (it is gone).";
+      "Priorities that were sent, by result: applied, stale (the item has another), unknown (the item is gone).";
   return {
       {"process/steps", "waggle_learner_steps_total", Kind::kCounter, "Steps that this process has done."},
       {"process/seconds_sampling", seconds, Kind::kCounter, about_seconds, {{"phase", "sample"}}},
@@ -19,7 +19,7 @@ std::vector<ExportedFigure> LearnerFigures() {
       {"process/seconds_publishing", seconds, Kind::kCounter, about_seconds, {{"phase", "publish"}}},
       {"process/seconds_saving", seconds, Kind::kCounter, about_seconds, {{"phase", "checkpoint"}}},
       {"process/updates_failed", "waggle_learner_updates_failed_total", Kind::kCounter,
-       "Steps that failed, as a loss, a gradient or a parameter was not finite, or the batch was wrong."},
+       "Steps that failed because a loss, a gradient or a parameter was not finite, or the batch was wrong."},
       {"process/weights_published", "waggle_learner_weights_published_total", Kind::kCounter,
        "Versions of the weights that were handed over for publishing."},
       {"process/checkpoints_written", "waggle_learner_checkpoints_total", Kind::kCounter,
@@ -29,20 +29,20 @@ std::vector<ExportedFigure> LearnerFigures() {
       {"process/checkpoint_writing_seconds", "waggle_learner_checkpoint_writing_seconds_total", Kind::kCounter,
        "The time that writing checkpoints took."},
       {"process/checkpoint_unix_seconds", "waggle_learner_checkpoint_timestamp_seconds", Kind::kMax,
-       "The last written checkpoint, or before the first the beginning, in seconds since 1970; absent if none are "
-       "written."},
+       "The time of the last written checkpoint, in seconds since 1970. Before the first it is the start of training. "
+       "Absent if no checkpoints are written."},
       {"process/checkpoint_period_seconds", "waggle_learner_checkpoint_period_seconds", Kind::kMax,
        "The time between checkpoints that the experiment asks for."},
       {"items_sampled", "waggle_learner_items_sampled_total", Kind::kCounter, "Items that were learned from."},
       {"items_too_old", "waggle_learner_items_too_old_total", Kind::kCounter,
        "Sampled items whose weights were too old to learn from."},
       {"policy_lag_mean", "waggle_learner_policy_lag_versions", Kind::kMean,
-       "How many versions older than the learner's the weights were that the items' rows were acted by."},
+       "The mean age of the weights that acted the sampled rows, in versions behind the learner's."},
       {"priorities_applied", priorities, Kind::kCounter, about_priorities, {{"result", "applied"}}},
       {"priorities_stale", priorities, Kind::kCounter, about_priorities, {{"result", "stale"}}},
       {"priorities_unknown", priorities, Kind::kCounter, about_priorities, {{"result", "unknown"}}},
       {"waiting_fraction", "waggle_learner_waiting_ratio", Kind::kMean,
-       "The fraction of the time in which the learner waits, for batches or for others."},
+       "The fraction of time that the learner waits for batches or for other processes."},
       {"replay_servers_missing", "waggle_learner_replay_servers_missing", Kind::kMax,
        "Replay servers of the experiment that are away."},
       {"inference_batches", "waggle_learner_inference_batches_total", Kind::kCounter,

@@ -23,8 +23,8 @@ struct TableFeedOptions {
   torch::Device device = torch::kCPU;
   int64_t priority_update_steps = 1;  // See LearnerOptions.
   std::optional<int64_t> max_policy_lag = {};
-  int64_t parts =
-      1;  // TablePlan's: the sampler's batches in a batch of the feed. Above 1 for items without priorities.
+  // TablePlan's: the sampler's batches in a batch of the feed. 1 for items with priorities.
+  int64_t parts = 1;
 };
 
 // The batches of a replay table for a train loop: as tensors, with the lags of their policies, and with new priorities

@@ -171,7 +171,7 @@ class TrainLoop {
   std::optional<Counted> counted_;  // Absent before the first turn.
   absl::Time last_report_;
 
-  // Where the time of steps goes, since the last report.
+  // The time of the steps since the last report, by phase.
   struct Phases {
     int64_t steps = 0;
     absl::Duration sampling;  // Waiting for batches.

@@ -104,7 +104,7 @@ class RolloutLoop {
   void CountSteps();
   void CountEpisodes();
   absl::Status FinishBlock(const StopToken& stop);
-  // Ends the unroll of all lanes. After its share of unrolls it waits for the version that follows from them.
+  // Ends the unroll of all lanes. After its share of unrolls the loop waits for the version that follows from them.
   absl::Status FinishUnroll(const StopToken& stop);
   absl::Status AwaitVersion();
   absl::Status Flush(const StopToken& stop);

@@ -19,7 +19,7 @@ std::function<int64_t()> UnrollsPerVersion(const Experiment& experiment, int64_t
       return UnrollShare(unrolls, index, living_actors());
     };
   }
-  // A lost actor is replaced. Until then the others wait: what they acted in its place would soon be too old.
+  // A lost actor is replaced. Until then the others wait: unrolls in its place would soon be too old.
   return [share = UnrollShare(unrolls, index, actor.processes)] { return share; };
 }
 

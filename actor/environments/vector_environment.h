@@ -37,7 +37,7 @@ struct EnvironmentHealth {
   std::string last_error;       // With the traceback; empty: there was none.
 };
 
-// The numbers of first choices where they are not 0 outside Waggle, by leaf: one an element.
+// The number that each element's first choice has outside Waggle, by leaf. It is 0 for leaves that are absent.
 using ChoiceStarts = std::map<std::string, std::vector<int64_t>>;
 
 // Numbered lanes, each with an environment, which need not keep step: a slow lane does not delay others. Environments
@@ -72,7 +72,7 @@ class VectorEnvironment {
 
   virtual EnvironmentHealth health() const { return {}; }
 
-  // The starts in the user's own spaces; inside Waggle choices begin at 0.
+  // Those of the user's own spaces. Inside Waggle choices begin at 0.
   virtual ChoiceStarts choice_starts() const { return {}; }
 
   // A picture of a lane that Recv has given, for people. UNIMPLEMENTED if the environment cannot draw itself.

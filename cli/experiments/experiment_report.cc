@@ -64,6 +64,7 @@ std::string OrDash(const std::string& text) {
 // A line of a list.
 struct ListedRow {
   int64_t submitted_at_us = 0;
+  std::string group;  // The one that it is a member of; empty: none.
   std::vector<std::string> columns;
   std::string settings;
   std::string tags;
@@ -77,6 +78,7 @@ std::string ReturnText(bool is_known, const v1::Result& result) {
 ListedRow RowOf(const v1::ExperimentInfo& one, absl::Time now) {
   ListedRow row;
   row.submitted_at_us = one.submitted_at_us();
+  row.group = one.group();
   row.columns = {one.id(),
                  StateText(one),
                  absl::StrCat(one.priority()),
@@ -144,6 +146,15 @@ std::string ExperimentsText(const v1::ListExperimentsResponse& experiments, absl
   std::vector<ListedRow> listed;
   std::merge(alone.begin(), alone.end(), groups.begin(), groups.end(), std::back_inserter(listed),
              [](const ListedRow& a, const ListedRow& b) { return a.submitted_at_us > b.submitted_at_us; });
+  // The members of a group often have one long reason. The last row is changed first: each is compared unchanged.
+  for (size_t i = listed.size() - 1; i > 0; --i) {
+    std::string& reason = listed[i].columns.back();
+    const ListedRow& above = listed[i - 1];
+    if (!reason.empty() && !listed[i].group.empty() && listed[i].group == above.group &&
+        reason == above.columns.back()) {
+      reason = "as above";
+    }
+  }
   std::vector<std::vector<std::string>> rows = {{"experiment", "state", "priority", "submitted", "time", "env steps",
                                                  "learner steps", "best return", "workers", ""}};
   for (const ListedRow& row : listed) {

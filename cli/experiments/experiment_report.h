@@ -12,6 +12,7 @@ namespace waggle {
 // null. Pure functions.
 
 // One line per experiment and per group, the newest first, with its settings, tags and owner if that tells them apart.
+// A reason that several members of a group have is written once.
 // An extra line if the list is empty, or if more experiments follow.
 std::string ExperimentsText(const v1::ListExperimentsResponse& experiments, absl::Time now);
 nlohmann::ordered_json ExperimentsJson(const v1::ListExperimentsResponse& experiments);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -39,12 +40,15 @@ std::string Dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// A line for each run: "pole-x7k2q: learner: the learner works …".
+// A line for each bottleneck with its runs: "pole-x7k2q, cart-99abc: no learner works …".
 std::string BottlenecksText(const PoolSnapshot& snapshot) {
-  std::string text;
+  std::map<std::string, std::vector<std::string>> runs_with;
   for (const auto& [id, run] : snapshot.runs) {
-    absl::StrAppend(&text, text.empty() ? "\n" : "", "  ", Printable(id), ": ",
-                    BottleneckText(FindBottleneck(LoopOf(run))), "\n");
+    runs_with[BottleneckText(FindBottleneck(LoopOf(run)))].push_back(Printable(id));
+  }
+  std::string text;
+  for (const auto& [bottleneck, runs] : runs_with) {
+    absl::StrAppend(&text, text.empty() ? "\n" : "", "  ", absl::StrJoin(runs, ", "), ": ", bottleneck, "\n");
   }
   return text;
 }
@@ -84,7 +88,7 @@ absl::Status AddExperiments(const SubmitFlags& flags, v1::SubmitRequest* request
   for (const auto& [key, value] : flags.overrides) {
     if (!combinations.empty() && std::any_of(combinations.front().begin(), combinations.front().end(),
                                              [&key = key](const auto& swept) { return swept.first == key; })) {
-      return absl::InvalidArgumentError(absl::StrCat(key, ": got ", value, " and several values; wanted one of both"));
+      return absl::InvalidArgumentError(absl::StrCat(key, ": got ", value, " and a sweep; wanted one of the two"));
     }
   }
   for (const SweepValues& values : combinations.empty() ? std::vector<SweepValues>(1) : combinations) {
@@ -104,7 +108,7 @@ absl::Status AddExperiments(const SubmitFlags& flags, v1::SubmitRequest* request
       }
       if (population.is_given()) {
         return absl::InvalidArgumentError(
-            "experiment.population: got one beside --sweep or --seeds; wanted one of both");
+            "experiment.population: got one and --sweep or --seeds; wanted one of the two");
       }
     }
     if (flags.watch && (!combinations.empty() || population.is_given())) {

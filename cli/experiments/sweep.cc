@@ -78,13 +78,13 @@ absl::StatusOr<SweepAxis> ParseSeeds(const std::string& text) {
     if (ends.size() > 2 || !absl::SimpleAtoi(ends.front(), &first) || !absl::SimpleAtoi(ends.back(), &last) ||
         first < 0 || last < first) {
       return absl::InvalidArgumentError(
-          absl::StrCat("seeds: got \"", text, "\"; wanted numbers and ranges of them, such as 1-5 or 1,2,7"));
+          absl::StrCat("--seeds: got \"", text, "\"; wanted numbers and ranges of them, such as 1-5 or 1,2,7"));
     }
     if (last - first >= static_cast<int64_t>(kMostSweptExperiments)) {
       return TooMany(absl::StrCat(last - first + 1));
     }
-    for (int64_t seed = first; seed <= last; ++seed) {
-      axis.values.push_back(absl::StrCat(seed));
+    for (int64_t i = 0; i <= last - first; ++i) {  // `last` may be the largest number.
+      axis.values.push_back(absl::StrCat(first + i));
     }
   }
   WAGGLE_RETURN_IF_ERROR(CheckValues(axis));
@@ -96,7 +96,7 @@ absl::StatusOr<std::vector<SweepValues>> CombineAxes(const std::vector<SweepAxis
   std::set<std::string> keys;
   for (const SweepAxis& axis : axes) {
     if (!keys.insert(axis.key).second) {
-      return absl::InvalidArgumentError(absl::StrCat(axis.key, ": is swept twice; wanted once"));
+      return absl::InvalidArgumentError(absl::StrCat(axis.key, ": got two sweeps; wanted one"));
     }
     const std::vector<SweepValues> before = combined.empty() ? std::vector<SweepValues>(1) : std::move(combined);
     if (before.size() * axis.values.size() > kMostSweptExperiments) {

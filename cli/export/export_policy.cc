@@ -68,7 +68,8 @@ absl::StatusOr<std::string> Export(const SavedWeights& weights, const std::strin
   WAGGLE_ASSIGN_OR_RETURN(const onnx::ModelProto model, PolicyModel(source, algorithms, BuiltinPolicyForms()));
   std::string bytes;
   if (!model.SerializeToString(&bytes)) {
-    return absl::InvalidArgumentError("the policy is larger than an ONNX file may be, 2 GiB");
+    return absl::InvalidArgumentError(
+        "the policy: got more than 2 GiB; wanted at most that, the limit of an ONNX file");
   }
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(output, bytes));
   std::vector<std::string> inputs, outputs;

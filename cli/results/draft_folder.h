@@ -9,8 +9,7 @@
 
 namespace waggle {
 
-// A new folder that is filled beside its final place, and takes that once it is whole. Removed at the end otherwise.
-// Blocks on the disk.
+// A new folder beside its final place. Finish moves it there; otherwise the destructor removes it. Blocks on the disk.
 class DraftFolder {
  public:
   // `final_folder` need not exist; its parents are made.
@@ -22,7 +21,7 @@ class DraftFolder {
   const std::string& path() const { return path_; }
   std::string File(const std::string& name) const;
 
-  // Gives the content to the final folder, in place of what is there.
+  // Moves the folder to its final place. A folder that is there is replaced.
   absl::Status Finish();
 
  private:

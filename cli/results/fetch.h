@@ -34,8 +34,8 @@ struct FetchOptions {
   absl::Duration patience = absl::Seconds(60);  // How long a hub that has answered may be away.
 };
 
-// Copies an experiment's files, and its events to events.jsonl, into a temporary folder beside the new one, which takes
-// the name of that once all are there. A running experiment's files are copied as they are. ALREADY_EXISTS for a folder
+// Copies an experiment's files, and its events to events.jsonl, into a temporary folder, which becomes the new folder
+// once all are there. A running experiment's files are copied as they are. ALREADY_EXISTS for a folder
 // with other content; NOT_FOUND if there is no such experiment; FAILED_PRECONDITION if it has no files yet; CANCELLED
 // after a stop.
 absl::StatusOr<FetchedRun> FetchRun(const FetchOptions& options, const StopToken& stop);

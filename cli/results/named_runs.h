@@ -10,8 +10,8 @@
 
 namespace waggle {
 
-// The folders of runs that a user names: by a path here, or by the id of an experiment or a group, whose files are then
-// fetched from the hub into a temporary folder. That is removed at the end.
+// The folders of runs that a user names by a path here, or by the id of an experiment or a group. The files of an id
+// are fetched from the hub into a temporary folder, which the destructor removes.
 class NamedRuns {
  public:
   // kOne: a word stands for one experiment. kAll: it may stand for a group; members without files are left out.

@@ -44,11 +44,11 @@ absl::Status Explain(const absl::Status& status, const std::string& param_server
 absl::Status Take(const v1::FetchResultResponse& piece, uint64_t end, uint64_t* have, File* file) {
   const std::string& data = piece.data();
   if (piece.offset() != *have || data.empty() || data.size() > kMostBytesInPiece || data.size() > end - *have) {
-    return absl::DataLossError(absl::StrCat("a piece of ", data.size(), " bytes at ", piece.offset(), " came; wanted ",
-                                            "the next ones at ", *have, " of ", end));
+    return absl::DataLossError(absl::StrCat("the next piece: got ", data.size(), " bytes at ", piece.offset(),
+                                            "; wanted some at ", *have, ", up to ", end));
   }
   if (Checksum(data.data(), data.size()) != piece.checksum()) {
-    return absl::DataLossError("a piece was damaged on its way");
+    return absl::DataLossError("a piece was damaged in transit");
   }
   WAGGLE_RETURN_IF_ERROR(file->Append(data));
   *have += data.size();

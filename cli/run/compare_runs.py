@@ -57,7 +57,7 @@ def probability_of_improvement(scores, others):
 
 
 def area_under(steps, values, horizon):
-    """The mean value from step 0 to the horizon. The first value counts before its step, the last one after it."""
+    """The mean value from step 0 to the horizon. The first value holds before its step, the last one after it."""
     points = sorted((step, value) for step, value in zip(steps, values) if math.isfinite(value))
     if not points:
         return math.nan
@@ -69,7 +69,7 @@ def area_under(steps, values, horizon):
 
 
 class Scores:
-    """The two scores of a run."""
+    """The two scores of a run, its result and its area."""
 
     def __init__(self, run):
         self.run = run
@@ -185,15 +185,18 @@ class Comparison:
         lines = aligned(rows)
         lines += [
             "",
-            f"* best by {self.by}   = cannot be told apart from it: the 95 % interval of the difference has zero",
-            "result: mean return of a run's best weights; area: mean return of its evaluations over "
-            f"{self.horizon:,} steps; both as interquartile mean over runs",
+            f"* the setting with the best {self.by}",
+            "= cannot be told apart from the best: the 95 % interval of the difference has zero",
+            "result: the mean return of a run's best weights",
+            f"area: the mean return of a run's evaluations over {self.horizon:,} steps",
+            "Both scores are the interquartile mean over the runs of a setting.",
         ]
-        if min(len(setting["runs"]) for setting in self.settings) < FEW_SEEDS:
-            lines.append(f"few runs: with fewer than {FEW_SEEDS} of a setting, intervals are too narrow; with one there is "
-                         "none")
+        fewest = min(len(setting["runs"]) for setting in self.settings)
+        if fewest < FEW_SEEDS:
+            lines.append(f"few runs: got {fewest} of a setting; wanted at least {FEW_SEEDS}, because intervals of fewer "
+                         "are too narrow, and one run has none")
         if self.unfinished:
-            lines.append(f"not at their end: {', '.join(self.unfinished)}")
+            lines.append(f"runs that have not come to their end: {', '.join(self.unfinished)}")
         return "\n".join(lines) + "\n"
 
 

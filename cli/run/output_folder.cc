@@ -118,8 +118,8 @@ absl::StatusOr<OutputFolder> OutputFolder::Take(const std::string& requested) {
   }
   WAGGLE_ASSIGN_OR_RETURN(const std::string made_in, ReadSmallFile(absl::StrCat(path, "/", kLock), kLongestPath));
   if (made_in != Absolute(path)) {
-    return absl::FailedPreconditionError(absl::StrCat("the run was made in ", made_in, " and writes there; got ", path,
-                                                      "; wanted its folder in the same place"));
+    return absl::FailedPreconditionError(absl::StrCat("--resume: got ", path, "; wanted ", made_in,
+                                                      ", where the run was made, because it writes there"));
   }
   WAGGLE_ASSIGN_OR_RETURN(waggle::File lock, LockFolder(path, kLock, kTaken));
   OutputFolder folder(path, std::move(lock));

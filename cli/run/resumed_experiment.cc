@@ -71,8 +71,7 @@ absl::StatusOr<ResumedExperiment> LoadResumedExperiment(
     }
     if (!absl::StartsWith(key, kStop)) {
       return absl::InvalidArgumentError(absl::StrCat(key, ": got ", is, "; wanted ", was, " as in ", own_file,
-                                                     ": a run goes on with its own experiment, only the keys of the "
-                                                     "section stop may change"));
+                                                     ": only keys of the section stop may change when a run goes on"));
     }
     resumed.limits.emplace_back(key, is);
   }

@@ -31,7 +31,7 @@ std::string StateText(const v1::ExperimentInfo& info) {
   return RunStateName(FromProto(info.state()).value_or(RunState::kNoExperiment));
 }
 
-// "12 processes: 8 actors, 1 learner; 2 experiments run, 3 wait".
+// "waggle 1.2.0: 12 processes: 8 actor, 1 learner; experiments: 2 running, 3 queued".
 std::string SummaryText(const PoolSnapshot& snapshot) {
   std::map<v1::WorkerKind, int> kinds;
   for (const v1::PoolMember& member : snapshot.pool.members()) {

@@ -17,7 +17,7 @@ enum class LogFormat {
 
 // How a process logs.
 struct LogOptions {
-  // Also from a level alone.
+  // Implicit: a level alone is enough.
   LogOptions(LogLevel lowest = LogLevel::kInfo, LogFormat form = LogFormat::kText) : level(lowest), format(form) {}
 
   LogLevel level;

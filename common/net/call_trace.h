@@ -19,8 +19,8 @@ void AddTrace(grpc::ClientContext* context);
 // The call's trace id; empty if it has none.
 std::string TraceIdOf(const grpc::ServerContextBase& context);
 
-// Logs the error that ends a call with a trace; nothing else. The lines of a process are at least `interval` apart:
-// more are left out.
+// Logs the error that ends a call with a trace. Does nothing for OK or without a trace. The lines of a process are at
+// least `interval` apart; further ones are left out.
 void LogRefusal(const std::string& trace_id, const absl::Status& status,
                 absl::Duration interval = absl::Milliseconds(200));
 

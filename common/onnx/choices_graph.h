@@ -8,13 +8,13 @@
 
 namespace waggle {
 
-// The numbers of illegal choices: of logarithms of probabilities and of values, as in common/rl/kit.
+// Stand for illegal choices among logarithms of probabilities and among values, as in common/rl/kit.
 inline constexpr double kIllegalLogProb = -1e9;
 inline constexpr double kIllegalValue = -1e9;
 
 // Choices of elements side by side, [..., sum of num_values], each element by itself.
 
-// The mask with all choices of an element legal that has no legal one.
+// The mask, with all choices legal for each element that has no legal one.
 OnnxValue LegalChoices(OnnxGraph* graph, const OnnxValue& mask, const std::vector<int64_t>& num_values);
 
 // Logarithms of the choices' probabilities. `legal` is LegalChoices'.

@@ -67,7 +67,7 @@ class OnnxGraph {
   // x [rows, in] times weight [out, in] transposed, plus bias [out].
   OnnxValue Gemm(const OnnxValue& x, const OnnxValue& weight, const OnnxValue& bias);
   OnnxValue Conv(const OnnxValue& x, const OnnxValue& weight, const OnnxValue& bias, int64_t stride, int64_t padding);
-  // Over the last dimensions, those of scale and bias; without their use if `bias` has no name.
+  // Over the last dimensions, as many as those of `scale`. A `bias` without a name is left out.
   OnnxValue LayerNorm(const OnnxValue& x, const OnnxValue& scale, const OnnxValue& bias, double epsilon);
 
   // Swaps the last two dimensions.

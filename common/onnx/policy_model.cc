@@ -63,8 +63,8 @@ absl::Status CheckWeights(const SavedWeights& weights, const ExperimentPlan& pla
     }
   }
   if (bytes > kMostBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the networks that act have ", bytes, " bytes; an ONNX file holds at most ", kMostBytes));
+    return absl::InvalidArgumentError(absl::StrCat("the networks that act: got ", bytes, " bytes; wanted at most ",
+                                                   kMostBytes, ", for an ONNX file"));
   }
   return absl::OkStatus();
 }
@@ -111,8 +111,9 @@ absl::StatusOr<PolicyDecision> Decide(const Experiment& experiment, const Policy
   }
   for (const NetworkPlan* const network : policy->plan().acting()) {
     if (network->state_size > 0) {
-      return absl::InvalidArgumentError(absl::StrCat("networks.", network->name, ".core: algorithm ",
-                                                     experiment.algorithm, " is exported without one; wanted none"));
+      return absl::InvalidArgumentError(absl::StrCat("networks.", network->name,
+                                                     ".core: got one; wanted none, because algorithm ",
+                                                     experiment.algorithm, " is exported without"));
     }
   }
   return (**form)(*experiment.algorithm_options, policy);

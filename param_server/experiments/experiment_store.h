@@ -26,8 +26,7 @@ struct Membership {
   int64_t exploited_at = 0;  // The run's environment steps then.
 };
 
-// The labels by which users find experiments again. No text has a line break or is empty, but for the group and the
-// owner.
+// The labels by which users find experiments again. Texts have no line breaks; only the group and owner may be empty.
 struct ExperimentLabels {
   std::string group;                // The experiments of one submission, also of a population; empty: it is alone.
   std::vector<std::string> varied;  // "KEY=VALUE" in which it differs from the others of its group.

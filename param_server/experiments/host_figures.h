@@ -5,8 +5,8 @@
 
 namespace waggle {
 
-// Writes the hub's figures: experiments by state, the pool by kind, its events, and the standing of experiments that
-// run. Only these are labels, and only the first kMostShown of them, so that the number of series has a limit.
+// Writes the hub's figures: experiments by state, the pool by kind, its events, and the standing of running
+// experiments. Of these the first kMostShown become labels, so that the number of series has a limit.
 void WriteHostFigures(HostState* host, PrometheusText* text) ABSL_LOCKS_EXCLUDED(host->mutex);
 
 inline constexpr size_t kMostShown = 50;

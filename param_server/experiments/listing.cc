@@ -57,7 +57,7 @@ v1::ExperimentGroup Summarize(const std::vector<v1::ExperimentInfo>& members) {
     group.set_learner_steps(group.learner_steps() + member.learner_steps());
     group.set_workers(group.workers() + member.workers());
     group.set_workers_wanted(group.workers_wanted() + member.workers_wanted());
-    // By the end first, then by priority.
+    // A member that has not ended ranks above those that have, whatever their priorities.
     const auto rank = [](const v1::ExperimentInfo& one) { return std::make_pair(!IsOverNow(one), one.priority()); };
     highest = highest == nullptr || rank(*highest) < rank(member) ? &member : highest;
     if (group.reason().empty() && member.state() == v1::RUN_STATE_QUEUED) {

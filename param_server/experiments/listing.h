@@ -18,7 +18,7 @@ v1::ListExperimentsResponse ListExperiments(HostState* host, const ExperimentQue
 absl::StatusOr<v1::ResolveResponse> ResolveWord(HostState* host, const std::string& word)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(host->mutex);
 
-// The members of a group in short. There is one at least; they are in the order of their submission.
+// Sums up a group. `members`: at least one, in the order of their submission.
 v1::ExperimentGroup Summarize(const std::vector<v1::ExperimentInfo>& members);
 
 }  // namespace waggle

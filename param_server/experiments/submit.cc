@@ -65,9 +65,9 @@ absl::Status CheckLabels(const Submission& submission) {
   }
   for (const SubmittedMember& member : submission.members) {
     if (member.effective_yaml.size() > kMaxSubmittedBytes || member.settings.size() > kMostSettings) {
-      return absl::InvalidArgumentError(absl::StrCat("members: wanted at most ", kMaxSubmittedBytes, " bytes and ",
-                                                     kMostSettings, " settings each; got ",
-                                                     member.effective_yaml.size(), " and ", member.settings.size()));
+      return absl::InvalidArgumentError(absl::StrCat("members: got ", member.effective_yaml.size(), " bytes and ",
+                                                     member.settings.size(), " settings; wanted at most ",
+                                                     kMaxSubmittedBytes, " and ", kMostSettings));
     }
     for (const std::string& setting : member.settings) {
       WAGGLE_RETURN_IF_ERROR(CheckLine(setting, "settings"));
@@ -80,7 +80,7 @@ absl::Status CheckSubmission(const Submission& submission) {
   const size_t bytes = std::max(submission.submitted_yaml.size(), submission.effective_yaml.size());
   if (bytes > kMaxSubmittedBytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat("experiment: wanted at most ", kMaxSubmittedBytes, " bytes; got ", bytes));
+        absl::StrCat("experiment: got ", bytes, " bytes; wanted at most ", kMaxSubmittedBytes));
   }
   WAGGLE_RETURN_IF_ERROR(CheckPriority(submission.priority));
   WAGGLE_RETURN_IF_ERROR(CheckLabels(submission));

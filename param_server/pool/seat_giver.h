@@ -25,7 +25,7 @@ class SeatGiver {
   using Candidates = std::map<std::tuple<int64_t, int64_t, size_t, std::string>, PoolMember*>;
   static Candidates::key_type RankOf(const PoolMember& member);
 
-  // The most actors that the quotas let an experiment have beside the others, but at least the least that it needs.
+  // The most actors that the quotas let an experiment have beside the others, or its least number if that is more.
   int64_t MostActors(const PoolRun& run) const;
   // The fair number of actors of each experiment.
   std::map<std::string, int64_t> ActorShares() const;

@@ -17,7 +17,7 @@ class Curve {
     double high = 0;
   };
 
-  // Has at most `max_points` points, an even number, and at least half as many once so many values were added.
+  // Makes at most `max_points` points, which must be even. After as many values it makes at least half as many points.
   explicit Curve(size_t max_points) : max_points_(max_points) {}
 
   void Add(double step, double seconds, double value);

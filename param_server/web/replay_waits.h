@@ -16,8 +16,8 @@ namespace waggle {
 // Asks the replay servers of experiments why their tables wait, as `waggle why` does. Thread-safe; calls block.
 class ReplayWaits {
  public:
-  // A server has so long for its answer. Answers are told again for `keep`, so that many pages cost a server no more
-  // than one.
+  // `timeout` is for each server's answer. Answers are reused for `keep`, so that many pages cost a server no more than
+  // one page.
   explicit ReplayWaits(absl::Duration timeout = absl::Seconds(1), absl::Duration keep = absl::Seconds(1));
 
   // {"tables": [{"table", "server", "verdict", "cause", "summary", "who_could", …}], "unanswered": [{"server",

@@ -23,7 +23,7 @@ namespace waggle {
 struct RunCurvesOptions {
   size_t max_points = 300;              // In a curve.
   size_t max_curves = 250;              // In a run. The first names are kept.
-  size_t max_runs = 12;                 // In memory. The one that was read longest ago leaves.
+  size_t max_runs = 12;                 // In memory. The one that was read longest ago is forgotten.
   size_t max_bytes = size_t{16} << 20;  // Read in one call, so that a long file does not hold a caller up.
 };
 

@@ -68,8 +68,8 @@ HttpResponse ErrorAnswer(const absl::Status& status) {
   return ErrorAnswer(HttpStatusOf(status), std::string(status.message()));
 }
 
-HttpResponse WrongMethod(const std::string& wanted) {
-  HttpResponse response = ErrorAnswer(405, absl::StrCat("method: wanted ", wanted));
+HttpResponse WrongMethod(const HttpRequest& request, const std::string& wanted) {
+  HttpResponse response = ErrorAnswer(405, absl::StrCat("method: got ", request.method, "; wanted ", wanted));
   response.headers.emplace_back("Allow", wanted);
   return response;
 }

@@ -17,7 +17,7 @@ HttpResponse JsonAnswer(const HttpRequest& request, const nlohmann::ordered_json
 // {"error": {"status": 404, "message": "…"}}.
 HttpResponse ErrorAnswer(int http_status, const std::string& message);
 HttpResponse ErrorAnswer(const absl::Status& status);
-// 405: the path has another method.
-HttpResponse WrongMethod(const std::string& wanted);
+// 405: the path has other methods, `wanted`: "GET, HEAD".
+HttpResponse WrongMethod(const HttpRequest& request, const std::string& wanted);
 
 }  // namespace waggle

@@ -178,7 +178,7 @@ HttpResponse WebApi::Answer(const HttpRequest& request) {
   absl::string_view path = request.path;
   if (path == "/api/pool" || path == "/api/experiments") {
     if (request.method != "GET") {
-      return WrongMethod("GET, HEAD");
+      return WrongMethod(request, "GET, HEAD");
     }
     const absl::StatusOr<Json> page =
         path == "/api/pool" ? PoolPage(request, source_) : ExperimentsPage(request, source_);
@@ -193,13 +193,13 @@ HttpResponse WebApi::Answer(const HttpRequest& request) {
 
 HttpResponse WebApi::OfExperiment(const HttpRequest& request, const std::string& id, absl::string_view part) {
   if (part == "stop" || part == "resume" || part == "priority") {
-    return request.method == "POST" ? Change(request, id, part) : WrongMethod("POST");
+    return request.method == "POST" ? Change(request, id, part) : WrongMethod(request, "POST");
   }
   if (!part.empty() && part != "curves" && part != "events" && part != "yaml" && part != "waits") {
-    return ErrorAnswer(404, "an experiment has curves, events, yaml, waits, stop, resume and priority");
+    return ErrorAnswer(404, "wanted curves, events, yaml, waits, stop, resume or priority of an experiment");
   }
   if (request.method != "GET") {
-    return WrongMethod("GET, HEAD");
+    return WrongMethod(request, "GET, HEAD");
   }
   if (part == "curves") {
     return Curves(request, id);

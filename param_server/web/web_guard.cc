@@ -44,15 +44,15 @@ bool IsLoopbackHost(absl::string_view host) {
 absl::Status CheckMayChange(const HttpRequest& request) {
   if (!IsLoopbackAddress(request.peer) || request.headers.count("x-forwarded-for") > 0 ||
       request.headers.count("forwarded") > 0) {
-    return absl::PermissionDeniedError("changes are taken from this server's own machine alone; use `waggle`");
+    return absl::PermissionDeniedError("only this server's own machine may make changes here; use `waggle`");
   }
   const std::string host = HeaderOf(request, "host");
   if (!IsLoopbackHost(host)) {
-    return absl::PermissionDeniedError("changes are taken at the name localhost or 127.0.0.1 alone");
+    return absl::PermissionDeniedError("changes must be made at the name localhost or 127.0.0.1");
   }
   if (const std::string origin = HeaderOf(request, "origin");
       request.headers.count("origin") > 0 && origin != absl::StrCat("http://", host)) {
-    return absl::PermissionDeniedError("changes are taken from this server's own page alone");
+    return absl::PermissionDeniedError("changes must be made from this server's own page");
   }
   return absl::OkStatus();
 }

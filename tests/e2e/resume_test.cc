@@ -108,7 +108,7 @@ TEST_CASE("an interrupted run goes on to a later limit, but not with another exp
   RunningProcess elsewhere(folder, "log", {"waggle", "run", "--resume", moved});
   CHECK(elsewhere.Wait().ShellStatus() == 2);
   CHECK_FALSE(std::filesystem::exists(run.File("")));
-  CHECK_THAT(elsewhere.Log(), Catch::Contains("the run was made in "));
+  CHECK_THAT(elsewhere.Log(), Catch::Contains(", where the run was made"));
   std::filesystem::rename(moved, run.File(""));
   CHECK(run.Summary() == interrupted);
 

@@ -154,7 +154,7 @@ TEST_CASE("a batch of several parts has the items of all, in their order", "[uni
   CHECK(feed.TakeCounts().lags.items == 36);
 }
 
-TEST_CASE("parts that are too old are made up for by others", "[unit]") {
+TEST_CASE("further parts replace those that are too old", "[unit]") {
   NumberedSampler sampler;
   sampler.is_old = [](int64_t item) { return item < 4 || (item >= 8 && item < 12); };
   RecordingUpdater updater;

@@ -227,7 +227,7 @@ class DashboardTest(unittest.TestCase):
         steps = self.pool.ask(f"experiments/{self.id}")["learner_steps"]
         self.pool.start_learner()
         browsers.wait_until(lambda: self.pool.ask(f"experiments/{self.id}")["learner_steps"] > steps, "the run goes on")
-        gone = f"!/no learner works|nothing was heard/.test({slow})"
+        gone = f"!/no learner works|silent for seconds/.test({slow})"
         self.browser.wait_for(gone, "the page has recovered")
         self.no_errors()
 

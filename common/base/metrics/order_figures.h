@@ -15,7 +15,7 @@ namespace waggle {
 struct ExportedFigure {
   enum class Kind {
     kCounter,  // The sum over all orders that this process has had.
-    kSum,      // A gauge: the sum over the present orders. Absent without one that has it, as the next two.
+    kSum,      // A gauge: the sum over the present orders. Absent if none has the figure, like the next two.
     kMax,
     kMean,
   };

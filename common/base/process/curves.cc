@@ -25,8 +25,8 @@ absl::StatusOr<std::string> FindPython() {
   }
   if (!python.ok()) {
     return absl::NotFoundError(
-        "curves are drawn, and runs compared, by python3 with matplotlib: apt install python3-matplotlib "
-        "libopenblas-openmp-dev brings both");
+        "python3 is missing, which draws curves and compares runs: apt install python3-matplotlib "
+        "libopenblas-openmp-dev brings it with its packages");
   }
   return python;
 }

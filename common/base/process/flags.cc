@@ -201,12 +201,9 @@ CLI::Option* AddParamServerFlag(CLI::App* app, std::string* address) {
 }
 
 CLI::Option* AddMetricsFlag(CLI::App* app, std::string* address) {
-  return app
-      ->add_option("--metrics-listen", *address,
-                   "The address to serve figures for Prometheus (/metrics) and health (/healthz, /readyz) at, by HTTP; "
-                   "port 0 takes a free port. By default neither is served")
-      ->check([](const std::string& value) { return CheckAddress(value, /*allow_port_zero=*/true); })
-      ->type_name("HOST:PORT");
+  return AddServingFlag(app, "--metrics-listen", address,
+                        "Serve figures for Prometheus (/metrics) and health (/healthz, /readyz) by HTTP at this "
+                        "address; port 0 takes a free port. By default neither is served");
 }
 
 CLI::Option* AddListenFlag(CLI::App* app, std::string* address) {

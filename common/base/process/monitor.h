@@ -23,7 +23,7 @@ struct MonitorOptions {
 };
 
 // Serves a process's figures and health by HTTP: /metrics for Prometheus; /healthz, 200 unless the main loop is stuck;
-// /readyz, 200 once the process serves or takes orders. Both say in a line why not, with 503. Thread-safe.
+// /readyz, 200 once the process serves or takes orders. Otherwise both answer 503 with the cause. Thread-safe.
 class Monitor {
  public:
   // The errors are those of HttpServer::Start. Logs the address.
@@ -51,9 +51,9 @@ class Monitor {
   };
   std::unique_ptr<Registration> Add(Collect collect) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The main loop has gone round. Until the first call the process is starting, for as long as that takes.
+  // Reports that the main loop has gone round. Until the first call the process counts as starting, not as stuck.
   void Beat() ABSL_LOCKS_EXCLUDED(health_mutex_);
-  // Why the process is not ready, in words; empty: it is. At first it is not.
+  // Sets why the process is not ready, in words; empty: it is ready. The first reason is "starting".
   void SetUnready(const std::string& why) ABSL_LOCKS_EXCLUDED(health_mutex_);
 
  private:

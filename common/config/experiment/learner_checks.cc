@@ -23,8 +23,9 @@ absl::Status CheckSynchronous(const Experiment& experiment, const AlgorithmPlan&
                          ", an unroll of each lane, or none, which stands for that");
     } else {
       problems.AddUnless(unrolls >= all_lanes && unrolls % lanes == 0, got, "; wanted a multiple of ", lanes,
-                         " unrolls in all, as an actor writes one of each lane at a time, and at least ", all_lanes,
-                         ", one of each lane; or none, which stands for that, if it can be divided by the learners");
+                         " unrolls in all, the lanes of an actor, and at least ", all_lanes,
+                         ", the lanes of all actors; or none, which stands for ", all_lanes,
+                         ", if the learners can divide it");
     }
     problems.AddUnless(experiment.learner.publish_period_steps == 1,
                        "learner.publish_period_steps: ", experiment.learner.publish_period_steps,
@@ -56,9 +57,10 @@ absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& pl
   const int64_t learners = experiment.learner.processes;
   Problems problems;
   if (learners > 1) {
-    problems.AddUnless(!plan.rows_per_version.has_value() || !experiment.learner.learners_push(),
-                       "learner.gradients: push: actors of algorithm ", experiment.algorithm,
-                       " wait for each step of all learners; wanted local, or learner.processes of 1");
+    problems.AddUnless(
+        !plan.rows_per_version.has_value() || !experiment.learner.learners_push(),
+        "learner.gradients: got push; wanted local, or learner.processes: 1, because actors of algorithm ",
+        experiment.algorithm, " wait for each step of all learners");
     problems.AddUnless(!experiment.actor.asks_learner(), "learner.processes: ", learners,
                        ": with actor.inference: server one learner has the weights that all act by; wanted 1");
     const bool normalizes = std::any_of(networks.begin(), networks.end(),
@@ -76,9 +78,9 @@ absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& pl
                        " sets parameters to values with these options, for which there are no gradients; wanted local");
     problems.AddUnless(
         !plan.normalizes_returns || !experiment.learner.learners_push(),
-        "algorithm.normalize_returns: with learner.gradients: push each learner would scale returns by "
-        "what it has learned from itself, and the mean would be of gradients on different scales; wanted "
-        "false, or learner.gradients: local");
+        "algorithm.normalize_returns: got true with learner.gradients: push; wanted false, or learner.gradients: "
+        "local, because each learner would scale returns by its own data, and gradients on different scales must not "
+        "be averaged");
   }
   return problems.ToStatus();
 }

@@ -19,7 +19,7 @@ using SettingValues = std::vector<std::pair<std::string, std::string>>;
 absl::StatusOr<SettingValues> ParseSettings(const std::string& settings);
 std::string SettingsText(const std::map<std::string, std::string>& values);
 
-// Takes the text "--set KEY=VALUE: " of each value away from the problems: the user typed no --set.
+// Removes the text "--set KEY=VALUE: " of each value from the problems, because the user typed no --set.
 absl::Status WithoutFlags(const absl::Status& problems, const SettingValues& values);
 
 }  // namespace waggle

@@ -124,8 +124,8 @@ struct AlgorithmPlan {
   // True if an update sets parameters to values (UpdateContext::Assign): learners that push gradients have no step for
   // that.
   bool assigns = false;
-  // True if an update scales returns by statistics that only learners which step together can have in common: gradients
-  // that several processes push are of different scales, and must not be averaged.
+  // True if an update scales returns by statistics that only learners that step together can share. Gradients that
+  // several processes push are then on different scales, and must not be averaged.
   bool normalizes_returns = false;
   // True if it learns the values of each dimension of a reward that is a vector, [k]. Otherwise its batches have the
   // weighted sum of the dimensions, a scalar.

@@ -71,8 +71,8 @@ struct TablePlan {
   // It is drawn in the first update and in each further one whose number is a multiple of this. Other updates have no
   // batch of it (Batches::Has).
   int64_t every = 1;
-  // A batch is this many requests of batch_size / parts items each. Above 1, what is left out of a batch as too old is
-  // made up for by further requests.
+  // A batch is this many requests of batch_size / parts items each. Above 1, further requests replace
+  // the items that are left out of a batch because they are too old.
   int64_t parts = 1;
   bool is_modules = false;  // A module's: the algorithm does not see its batches.
   WindowPlan window;

@@ -18,7 +18,7 @@ using Figures = google::protobuf::Map<std::string, double>;
 // A process that waits for less than this share of its time is busy. Short waits are usual: a rate limiter makes one
 // side wait now and then, and so does a network.
 constexpr double kMuch = 0.2;
-// A reason for most of the time by itself.
+// A share of a process's time that is a reason by itself.
 constexpr double kMost = 0.5;
 // Below this ratio of samples to inserts, each item is sampled about once, as from a queue.
 constexpr double kQueueRatio = 1.5;
@@ -36,7 +36,7 @@ bool Is(std::optional<double> share, double at_least) {
   return share.has_value() && *share >= at_least;
 }
 
-// "32.0 samples an insert"; empty if unknown.
+// The samples an insert; absent if unknown.
 std::optional<double> RatioOf(const LoopFigures& loop) {
   if (!loop.items_inserted.has_value() || !loop.items_sampled.has_value() || *loop.items_inserted <= 0) {
     return std::nullopt;
@@ -61,7 +61,7 @@ std::optional<Bottleneck> FindMissing(const LoopFigures& loop) {
   return std::nullopt;
 }
 
-// Actors are slow: the part of their time that is the longest.
+// The bottleneck if actors are slow: the station that takes the most of their time.
 Bottleneck SlowActors(const LoopFigures& loop, const std::string& others) {
   if (Is(loop.waits_for_actions, kMuch)) {
     return {Station::kLearner,
@@ -83,7 +83,7 @@ Bottleneck SlowActors(const LoopFigures& loop, const std::string& others) {
   }
   const std::string share = loop.in_environment.has_value()
                                 ? absl::StrCat("; the environment takes only ", Percent(*loop.in_environment),
-                                               " of the actors' time, choosing actions and writing items take the rest")
+                                               " of the actors' time; choosing actions and writing items take the rest")
                                 : "";
   return {Station::kActor, absl::StrCat(others, share), {"actor.lanes", "actor.processes", "actor.device"}};
 }
@@ -209,8 +209,7 @@ Bottleneck FindBottleneck(const LoopFigures& loop) {
                             : first.rfind("learner", 0) == 0 ? Station::kLearner
                                                              : Station::kReplay;
     return {station,
-            absl::StrCat("nothing was heard for seconds of ", absl::StrJoin(loop.silent, ", "),
-                         ": stopped, stuck or cut off"),
+            absl::StrCat("silent for seconds: ", absl::StrJoin(loop.silent, ", "), "; stopped, stuck or cut off"),
             {}};
   }
   if (loop.in_turns) {

@@ -25,7 +25,7 @@ struct LoopFigures {
   int64_t actors = 0;               // Alive.
   int64_t learners = 0;             // Alive.
   int64_t replay_servers = 0;       // Alive.
-  std::vector<std::string> silent;  // Living workers without a heartbeat for seconds: "learner (5 s)".
+  std::vector<std::string> silent;  // Living workers without a heartbeat for seconds: "learner-0 (5 s)".
   std::optional<double> env_steps;  // A second.
   std::optional<double> items_inserted;
   std::optional<double> items_sampled;
@@ -49,7 +49,7 @@ inline constexpr int64_t kSilentWorkerMs = 3000;
 
 LoopFigures LoopOf(const v1::OverviewResponse& overview);
 
-// Where the loop of a run is held up.
+// The station that holds up the loop of a run.
 struct Bottleneck {
   Station station = Station::kNone;   // kNone: nothing is slow, or the run is not under way.
   std::string why;                    // One sentence, with the measured shares.
@@ -59,7 +59,7 @@ struct Bottleneck {
 // The slow station is the one that others wait for, by the measured shares of waiting. A pure function.
 Bottleneck FindBottleneck(const LoopFigures& loop);
 
-// "learner: … (settings: learner.batch_size, learner.device)" for people.
+// "learner: … (see learner.batch_size, learner.device)" for people.
 std::string BottleneckText(const Bottleneck& bottleneck);
 // {"station": "learner", "why": "…", "settings": ["…"]}.
 nlohmann::ordered_json BottleneckJson(const Bottleneck& bottleneck);

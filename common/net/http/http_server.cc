@@ -137,7 +137,7 @@ class HttpServer::Parser final : public httplib::Server {
       if (methods.empty()) {
         return Plain(404, "there is no such page");
       }
-      HttpResponse refusal = Plain(405, absl::StrCat("method: wanted ", methods));
+      HttpResponse refusal = Plain(405, absl::StrCat("method: got ", request.method, "; wanted ", methods));
       refusal.headers.emplace_back("Allow", methods);
       return refusal;
     }

@@ -16,7 +16,7 @@
 namespace waggle {
 
 struct HttpRequest {
-  std::string method;                             // "GET" (of HEAD too) or "POST".
+  std::string method;                             // "GET", also for HEAD, or "POST".
   std::string path;                               // Decoded, without the query: "/api/experiments".
   std::map<std::string, std::string> parameters;  // The query's, decoded. The first value of a repeated one.
   std::map<std::string, std::string> headers;     // Names are in lower case. The first value of a repeated one.

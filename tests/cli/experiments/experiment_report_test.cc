@@ -76,6 +76,22 @@ TEST_CASE("A group is one line with its states and its best member", "[unit]") {
   CHECK(json[0]["best_id"] == "hop-x7k2q-3");
 }
 
+TEST_CASE("A reason that members of a group share is written once", "[unit]") {
+  v1::ListExperimentsResponse experiments = TwoExperiments();
+  for (const char* const id : {"hop-x7k2q-2", "hop-x7k2q-1", "hop-x7k2q-0"}) {
+    v1::ExperimentInfo* const member = experiments.add_experiments();
+    *member = testing::FromText<v1::ExperimentInfo>(
+        R"(group: "hop-x7k2q" state: RUN_STATE_QUEUED reason: "waits for 1 learner, busy with others")");
+    member->set_id(id);
+  }
+  const std::string text = ExperimentsText(experiments, kNow);
+  const size_t first = text.find("waits for 1 learner, busy with others");
+  REQUIRE(first != std::string::npos);
+  CHECK(text.find("waits for 1 learner, busy with others", first + 1) == std::string::npos);
+  CHECK_THAT(text.substr(text.find("hop-x7k2q-1")),
+             Catch::Contains(" as above\n  hop-x7k2q-0 ") && Catch::EndsWith(" as above\n"));
+}
+
 TEST_CASE("The JSON of experiments has times as numbers", "[unit]") {
   testing::CheckGolden(ExperimentsJson(TwoExperiments()).dump(), "experiments.json");
 }

@@ -25,6 +25,7 @@ TEST_CASE("seeds are numbers and ranges", "[unit]") {
   CHECK(axis.key == "experiment.seed");
   CHECK(axis.values == Values{"1", "2", "3", "9"});
   CHECK(ValueOf(ParseSeeds("0-999")).values.size() == 1000);
+  CHECK(ValueOf(ParseSeeds("9223372036854775807")).values == Values{"9223372036854775807"});
   for (const char* const wrong : {"", "x", "3-1", "1-2-3", "-1", "1,1", "1-2,2", "0-1000", "1-99999999999999999999"}) {
     INFO(wrong);
     REQUIRE_CODE(ParseSeeds(wrong).status(), absl::StatusCode::kInvalidArgument);

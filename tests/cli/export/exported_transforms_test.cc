@@ -45,7 +45,7 @@ TEST_CASE("Transforms of single rows are steps of the policy, and those of rewar
   CHECK(source.environment.observations[0].array.shape == Shape{48});
 }
 
-TEST_CASE("Whatever comes before a frame stack is the caller's, with it", "[unit]") {
+TEST_CASE("A frame stack and the transforms before it are left to the caller", "[unit]") {
   const PolicySource source =
       Divided(R"(["grayscale", {"frame_stack": {"frames": 2}}, {"scale": {"min": 0, "max": 4}}])");
   CHECK(StepsOf(source) == Names{"scale"});

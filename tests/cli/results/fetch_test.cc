@@ -37,7 +37,7 @@ class Hub : public HubWithResults {
   std::string Copied(const std::string& name) const { return Contents(folder.File("copy/" + name)); }
 };
 
-TEST_CASE("An experiment's files are copied, with its events, and what is missing is named", "[grpc]") {
+TEST_CASE("An experiment's files are copied, with its events, and missing files are named", "[grpc]") {
   const Hub hub;
   hub.Write("summary.json", "{}\n");
   hub.Write("metrics.csv", "step,seconds\n1,2\n3");

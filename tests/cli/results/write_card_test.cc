@@ -95,7 +95,7 @@ TEST_CASE("A card replaces an earlier one, and nothing else", "[unit]") {
   CHECK(run.Written("README.md") == "# Mine\n");
 }
 
-TEST_CASE("A card of what is no run, of a run that goes on, and of one without weights is refused", "[unit]") {
+TEST_CASE("A folder that is no run, a run that goes on, and one without weights get no card", "[unit]") {
   const Run run;
   CHECK(absl::IsNotFound(WriteCard(run.folder.File("nowhere"), run.folder.File("card"), {}, "", StopToken()).status()));
   CHECK(absl::IsFailedPrecondition(

@@ -149,7 +149,7 @@ class SettingsTest(CompareTest):
         compared = self.compare(self.setting("0.1", [None], evaluations=((1000, 40), (500, 90))))
         self.assertEqual(compared.settings[0]["result"]["scores"], [40])
         self.assertEqual(compared.unfinished, ["0.1-0"])
-        self.assertIn("not at their end: 0.1-0", compared.as_text())
+        self.assertIn("have not come to their end: 0.1-0", compared.as_text())
 
     def test_runs_on_two_environments_are_refused(self):
         folders = self.setting("0.1", [1]) + self.setting("0.2", [1], environment="Other-v0")

@@ -41,7 +41,7 @@ TEST_CASE("Constants of equal content are one, and parameters keep their names",
   CHECK(made.initializer(2).raw_data() == std::string(reinterpret_cast<const char*>(&number), sizeof(number)));
 }
 
-TEST_CASE("What changes nothing is no node", "[unit]") {
+TEST_CASE("An operation that changes nothing makes no node", "[unit]") {
   OnnxGraph graph;
   const OnnxValue rows = graph.Input("x", DType::kFloat32, {kRows, 6});
   CHECK(graph.Slice(rows, 1, 0, 6).name == "x");

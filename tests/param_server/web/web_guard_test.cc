@@ -37,7 +37,7 @@ HttpRequest FromHere() {
   return request;
 }
 
-TEST_CASE("changes are taken from this machine's users alone", "[unit]") {
+TEST_CASE("only users of this machine may make changes", "[unit]") {
   HttpRequest request = FromHere();
   CHECK(CheckMayChange(request).ok());
   request.headers["origin"] = "http://127.0.0.1:7080";

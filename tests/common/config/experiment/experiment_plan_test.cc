@@ -240,9 +240,8 @@ TEST_CASE("if lanes wait for each learner step, it must take an unroll of each a
   const auto not_all = [](int64_t batch_size) {
     return absl::StrCat(
         "learner.batch_size: got ", batch_size,
-        "; wanted a multiple of 3 unrolls in all, as an actor writes one of each lane at a time, and at "
-        "least 12, one of each lane; or none, which stands for that, if it can be divided by the "
-        "learners");
+        "; wanted a multiple of 3 unrolls in all, the lanes of an actor, and at least 12, the lanes of all actors; "
+        "or none, which stands for 12, if the learners can divide it");
   };
   const std::string too_rarely =
       "learner.publish_period_steps: 2: actors wait for the weights of each learner step; wanted 1";
@@ -262,7 +261,8 @@ TEST_CASE("if lanes wait for each learner step, it must take an unroll of each a
         not_all(13) + "\n" + too_rarely);
   CHECK(problems("learner: {processes: 2}\n").empty());
   CHECK_THAT(problems("learner: {processes: 2, gradients: push}\n"),
-             Catch::StartsWith("learner.gradients: push: actors of algorithm synchronous wait for each step"));
+             Catch::StartsWith("learner.gradients: got push; wanted local, or learner.processes: 1, because actors of "
+                               "algorithm synchronous wait for each step"));
 }
 
 TEST_CASE("several learners must have the same weights and observation statistics", "[unit]") {
