@@ -29,7 +29,7 @@ function(waggle_link_static_libraries)
       "${WAGGLE_ZSTD_LIBRARY}" "${WAGGLE_BZ2_LIBRARY}" "${WAGGLE_ZLIB_LIBRARY}" ${CMAKE_DL_LIBS})
   endif()
   # Other libraries of the process must neither see these symbols nor replace them: LibTorch has copies of some of them.
-  add_link_options("LINKER:--exclude-libs,ALL" "LINKER:--gc-sections" "LINKER:-s")
+  add_link_options("LINKER:--exclude-libs,ALL" "LINKER:-s")
   if(NOT WAGGLE_WITH_TORCH)
     # With LibTorch there is one libstdc++, because its exceptions are caught.
     add_link_options(-static-libstdc++ -static-libgcc)
