@@ -64,8 +64,8 @@ WAGGLE_DESCRIPTION = """Waggle trains deep reinforcement learning by actors and 
 
 This package has the command `waggle`, the hub and the replay server as one executable, the replay server's Python client
 `waggle_client`, and the experiments that `waggle configs` lists. Extras add packages: `train` the learner and the actor, which
-need PyTorch; `client` the packages for `waggle_client` and `waggle.load`; `gymnasium` and `plot` the packages for environments of
-Python and for curves.
+need PyTorch; `client` the packages for `waggle_client`; `gymnasium` and `plot` the packages for environments of Python and for
+curves. `waggle.load` needs onnxruntime.
 """
 
 WORKER_DESCRIPTION = """The learner and the actor of Waggle, for PyTorch {torch}. `pip install` of waggle[train] needs this package.
