@@ -3,10 +3,10 @@
 
 usage: compare_runs.py [--json] [--by result|area] RUN...
 
-Runs of one experiment that differ only in their seed are one setting. Each setting gets the interquartile mean over its
-runs with a bootstrap interval, and the probability that a run of the best setting is better than one of it. Reads each
-RUN's metrics.csv and, if they exist, its experiment.yaml and summary.json. Exits with 0, 2 if a folder or file is wrong,
-3 if there is no numpy.
+Runs of one experiment that differ only in their seed are one setting. For each setting it prints the interquartile mean
+over the runs, a bootstrap interval, and the probability that a run of the best setting is better than a run of this
+setting. Reads each RUN's metrics.csv and, if they exist, its experiment.yaml, summary.json and fetched.json. Exits with 0,
+2 if a folder or file is wrong, 3 if there is no numpy.
 """
 
 import argparse
@@ -16,10 +16,10 @@ import sys
 
 from run_folders import EVALUATION, TRAINING, Run, RunError, find_package, group_runs, labels_of
 
-REPEATS = 10_000  # Of the bootstrap.
+REPEATS = 10_000  # Bootstrap samples.
 INTERVAL = (2.5, 97.5)  # Percentiles.
 TRIM = 0.25  # Share of the runs that the interquartile mean leaves out at each end.
-FEW_SEEDS = 5  # With fewer, bootstrap intervals are too narrow.
+FEW_SEEDS = 5  # With fewer runs, bootstrap intervals are too narrow.
 
 
 def interquartile_mean(scores):
@@ -33,7 +33,7 @@ def interquartile_mean(scores):
 
 
 def resampled(scores, generator):
-    """REPEATS rows of as many scores, drawn with replacement."""
+    """REPEATS bootstrap samples, one a row: as many scores, drawn with replacement."""
     import numpy as np  # pylint: disable=import-outside-toplevel
 
     scores = np.asarray(scores, dtype=float)
@@ -48,7 +48,7 @@ def interval_of(values):
 
 
 def probability_of_improvement(scores, others):
-    """The share of pairs in which the first score is higher; equal ones count half. Pairs are along the last axis."""
+    """The share of pairs in which the first score is higher; equal scores count half. Scores are along the last axis."""
     import numpy as np  # pylint: disable=import-outside-toplevel
 
     scores = np.asarray(scores, dtype=float)[..., :, None]
@@ -87,7 +87,7 @@ class Scores:
 
     @property
     def result(self):
-        """The mean return of the run's best weights; of the last evaluation if the run has no result."""
+        """The mean return of the run's best weights, or of the last evaluation if the run has no result."""
         result = self.run.summary.get("result")
         mean = result.get("mean_return") if isinstance(result, dict) else None
         if isinstance(mean, (int, float)):
@@ -109,8 +109,8 @@ class Comparison:
         groups = group_runs(runs)
         environments = sorted({run.facts.get("environment.name", "?") for run in runs})
         if len(environments) > 1:
-            raise RunError(f"environment: got runs on {' and '.join(environments)}; wanted runs on one, as returns of "
-                           "different environments cannot be compared")
+            raise RunError(f"environment: got runs on {' and '.join(environments)}; wanted runs on one, because returns "
+                           "of different environments cannot be compared")
         self.environment = environments[0]
         if not any(run.takes_steps for run in runs):
             for run in runs:
@@ -138,7 +138,7 @@ class Comparison:
         self.settings.sort(key=lambda setting: -setting[by]["iqm"])
 
     def compare_with_best(self, kind):
-        """Sets `ties_with_best` and the probability that a run of the best setting is better than one of each."""
+        """Sets `is_best`, `ties_with_best` and the probability that a run of the best setting is better."""
         best = max((setting[kind] for setting in self.settings), key=lambda score: score["iqm"])
         for setting in self.settings:
             one = setting[kind]

@@ -1,4 +1,4 @@
-"""Reads the folders of runs, for plot_runs.py and compare_runs.py, which lie beside this file."""
+"""Reads the folders of runs, for plot_runs.py and compare_runs.py in the same folder."""
 
 import csv
 import json
@@ -20,7 +20,7 @@ TRAINING = "actor/return_mean"
 
 
 class RunError(Exception):
-    """A problem with a file or folder, for people."""
+    """A problem with a file or folder. The message is for users."""
 
 
 class Series:
@@ -63,7 +63,7 @@ class Run:
         # Runs of one experiment have the same identity.
         self.identity = without_seed(yaml) if yaml else str(self.folder.resolve())
         self.summary = read_json(self.folder / "summary.json")
-        # The values that a sweep has chosen, if the run is of one; else empty.
+        # The run's values of the keys of its sweep; empty if it belongs to no sweep.
         self.settings = settings_of(read_json(self.folder / "fetched.json"))
         self.values = values_of(yaml)
 
@@ -99,7 +99,7 @@ def read_text(path):
 
 
 def read_json(path):
-    """The object in a file; {} if there is no file, such as a summary while the run goes on, or it has another format."""
+    """The object in a file; {} if the file has another format or does not exist, such as the summary of a running run."""
     try:
         read = json.loads(read_text(path) or "{}")
     except ValueError:

@@ -18,7 +18,7 @@ import tempfile
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Compiled into the executables from headers alone.
+# Packages of headers that are compiled into the executables.
 HEADER_PACKAGES = ["libspdlog-dev", "libfmt-dev", "libcli11-dev", "nlohmann-json3-dev"]
 
 # Manual pages and completions, and where they go in the folder share.
@@ -32,7 +32,7 @@ PRINTED = {
     },
 }
 
-# Runs one of the programs that share the executable `waggle`, which is beside this script, or beside what it is a link to.
+# Runs one of the programs of the executable `waggle`, which is in this script's folder. The script may be called by a link.
 LAUNCHER = """#!/bin/sh
 exec "$(dirname "$(readlink -f "$0")")/waggle" {program} "$@"
 """
@@ -53,7 +53,7 @@ Description-Content-Type: text/markdown
 {description}
 """
 
-# Beside those of python/pyproject.toml.
+# Further extras are in python/pyproject.toml.
 EXTRAS = {"gymnasium": ["gymnasium>=1.0"], "plot": ["matplotlib"]}
 PYTHON_PACKAGES = ("waggle_client", "waggle", "waggle_metrics")
 
@@ -63,11 +63,12 @@ WAGGLE_DESCRIPTION = """Waggle trains deep reinforcement learning by actors and 
     waggle run cartpole_ppo
 
 This package has the command `waggle`, the hub and the replay server as one executable, the replay server's Python client
-`waggle_client`, and the experiments that `waggle configs` lists. The extra `train` adds the learner and the actor, which
-need PyTorch; `client` what `waggle_client` and `waggle.load` need; `gymnasium` environments of Python; `plot` what draws curves.
+`waggle_client`, and the experiments that `waggle configs` lists. Extras add packages: `train` the learner and the actor, which
+need PyTorch; `client` the packages for `waggle_client`; `gymnasium` and `plot` the packages for environments of Python and for
+curves. `waggle.load` needs onnxruntime.
 """
 
-WORKER_DESCRIPTION = """The learner and the actor of Waggle, for PyTorch {torch}. The extra `train` of waggle asks for them.
+WORKER_DESCRIPTION = """The learner and the actor of Waggle, for PyTorch {torch}. `pip install` of waggle[train] needs this package.
 """
 
 
@@ -76,7 +77,7 @@ def run(*command):
 
 
 def waggle_requirements(version):
-    """No package is required. Extras name what parts need."""
+    """The extras of the package waggle. Without an extra it requires no package."""
     project = tomllib.loads((ROOT / "python" / "pyproject.toml").read_text())["project"]
     extras = {
         "train": [f"waggle-worker=={version}"],
@@ -97,23 +98,23 @@ def version_of(build):
 
 
 def glibc_of(executable):
-    """The newest version of the C library that the executable has symbols of: ("2", "36")."""
+    """The newest version of glibc whose symbols the executable needs, such as ("2", "36")."""
     symbols = run("objdump", "-T", executable)
     return max(re.findall(r"GLIBC_(\d+)\.(\d+)", symbols), key=lambda version: tuple(map(int, version)))
 
 
 def linked_archives(build, target):
-    """The static libraries of the system that are part of an executable."""
+    """The system's static libraries that are linked into an executable."""
     commands = run("ninja", "-C", build, "-t", "commands", "-s", target)
     return sorted({pathlib.Path(word) for word in re.findall(r"(?<=\s)/\S+\.a(?=\s)", commands)})
 
 
 def notices(archives):
-    """The copyright and licence texts of the packages that these libraries and headers are from."""
+    """The copyright and licence texts of the Debian packages of these libraries and of HEADER_PACKAGES."""
     packages = set(HEADER_PACKAGES)
     for archive in archives:
         packages.add(run("dpkg-query", "--search", archive).split(":")[0])
-    texts = {}  # Packages of one source have equal texts.
+    texts = {}  # Packages of one source package have equal texts.
     for package in sorted(packages):
         text = pathlib.Path(f"/usr/share/doc/{package}/copyright").read_text(errors="replace")
         texts.setdefault(text, []).append(package)
@@ -138,7 +139,7 @@ def copy_tree(source, target, pattern):
 
 
 def copy_environment_package(share):
-    """The programs that step environments of Python, beside the executable as in every installation."""
+    """Copies the programs that step environments of Python. Every installation has them beside the executable."""
     source = ROOT / "python" / "environment"
     copy(source / "__main__.py", share / "environment" / "__main__.py")
     copy_tree(source / "waggle_environment", share / "environment" / "waggle_environment", "*.py")

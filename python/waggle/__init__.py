@@ -1,4 +1,4 @@
-"""Policies that Waggle has trained, without Waggle.
+"""Runs policies that Waggle has trained. Waggle itself is not needed.
 
     policy = waggle.load("runs/cartpole")          # a run's folder, or a file of `waggle export`
     action, state = policy.act(observation, state)

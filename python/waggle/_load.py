@@ -1,4 +1,4 @@
-"""Finds the file of a policy, or has the waggle program write it."""
+"""Finds the file of a policy, or calls the program waggle to write it."""
 
 import os
 import pathlib
@@ -11,13 +11,13 @@ _FILE = "policy.onnx"
 
 
 def load(path):
-    """The policy of a file of `waggle export`, or of a run's folder.
+    """Returns the policy of a file of `waggle export`, or of a run's folder.
 
-    In a folder that is policy.onnx, unless the run's weights are newer or there is no such file. Then the program
-    `waggle`, which must be on the PATH, writes it; into a temporary file if the folder cannot be written to.
+    In a folder, policy.onnx is used. If it is missing or older than the run's weights, the program `waggle`, which must
+    be on the PATH, writes it. If the folder cannot be written to, the program writes a temporary file.
 
-    Raises FileNotFoundError if there is no such path, or no file and no program to write it; RuntimeError with the
-    program's message if it fails; ValueError if the file is no policy of Waggle's.
+    Raises FileNotFoundError if the path does not exist, or if the program is needed and missing; RuntimeError with the
+    program's message if the program fails; ValueError if the file was not written by `waggle export`.
     """
     from waggle._policy import Policy
 
@@ -43,7 +43,7 @@ def _newest_weights(path):
 
 
 def _export(path, file):
-    # Beside the interpreter too: a virtual environment need not be active.
+    # The interpreter's folder is searched too, because its virtual environment may not be active.
     folders = os.pathsep.join([os.environ.get("PATH", ""), os.path.dirname(sys.executable)])
     program = shutil.which("waggle", path=folders)
     if program is None:

@@ -2,11 +2,11 @@
 
 import struct
 
-_TYPES = {1: "f4", 2: "u1", 3: "i1", 5: "i2", 6: "i4", 7: "i8", 9: "?", 10: "f2", 11: "f8"}  # NumPy's, by number.
+_TYPES = {1: "f4", 2: "u1", 3: "i1", 5: "i2", 6: "i4", 7: "i8", 9: "?", 10: "f2", 11: "f8"}  # NumPy's types by ONNX's numbers.
 
 
 class Node:
-    """An operation: its name, the names of its values, and its attributes."""
+    """An operation: its name, the names of its inputs and outputs, and its attributes."""
 
     def __init__(self, message):
         self.inputs = [text.decode() for text in message.get(1, [])]
@@ -16,7 +16,7 @@ class Node:
 
 
 class Graph:
-    """Nodes in their order; arrays by name, as (dtype, shape, bytes); names of inputs and outputs."""
+    """The nodes in order, the arrays by name as (dtype, shape, bytes), and the names of inputs and outputs."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -41,7 +41,7 @@ def _attribute(message):
 
 
 def _fields(data):
-    """A message's values by the numbers of their fields."""
+    """Lists of a message's values, by field number."""
     fields = {}
     at = 0
     while at < len(data):
@@ -66,7 +66,7 @@ def _varint(data, at):
 
 
 def _ints(values):
-    """Whole numbers, packed or one by one."""
+    """The integers of a repeated field, packed or not."""
     numbers = []
     for value in values:
         if isinstance(value, int):

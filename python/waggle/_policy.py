@@ -1,4 +1,4 @@
-"""A trained policy in an ONNX file, run by onnxruntime."""
+"""Runs a trained policy of an ONNX file by onnxruntime."""
 
 import json
 
@@ -13,17 +13,17 @@ _NEXT_STATE = "next_state"
 
 
 class Policy:
-    """Chooses actions as Waggle's evaluations do: greedily. One thread at a time may call it.
+    """A policy that acts greedily, as in Waggle's evaluations. Only one thread at a time may call it.
 
-    metadata: facts about the policy, by the names of docs/export.md: "algorithm", "environment", "env_steps", …
+    metadata: texts by the keys of docs/export.md, without "waggle.": "algorithm", "environment", "env_steps", …
     observations, actions: the leaves of the environment's spaces.
-    state_size: numbers of its memory of an episode; 0: it has none.
+    state_size: the length of the policy's memory of an episode; 0 if it has none.
     """
 
     def __init__(self, path, providers=("CPUExecutionProvider",)):
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
-        options.intra_op_num_threads = 1  # Small networks are slower with more.
+        options.intra_op_num_threads = 1  # Small networks are slower with more threads.
         self._path = path
         self._session = onnxruntime.InferenceSession(str(path), options, providers=list(providers))
         facts = self._session.get_modelmeta().custom_metadata_map
@@ -41,16 +41,17 @@ class Policy:
         self._inputs = [leaf for leaf in self.observations if leaf.name in inputs]
 
     def act(self, observation, state=None, mask=None):
-        """The actions for an observation, and the state for the next call.
+        """Returns the action for an observation, and the state for the next call.
 
-        `observation` has the form of the environment's Gymnasium space: an array, a dict or tuple of them, or a dict of
-        agents. It may be a batch: each array then has one more dimension, the first. `state` is None when an episode
-        begins, and later what the call before returned: an array [state_size] or [batch, state_size], whose rows of
-        lanes that begin an episode the caller sets to 0; None if the policy has no memory. `mask`, true for legal
-        choices, is wanted where the environment has one, unless it is in the observation, and has the action's form;
-        without it all are legal.
+        observation: has the form of the environment's Gymnasium space: an array, a dict or tuple of arrays, or a dict of
+            agents. In a batch each array has one more dimension, the first.
+        state: None when an episode begins; later the state that the previous call returned, [state_size] or
+            [batch, state_size]. In a batch, the caller sets the rows of lanes that begin an episode to 0. None if the
+            policy has no memory.
+        mask: true for legal choices, in the form of the action. It is needed if the environment has masks outside the
+            observation. Without a mask all choices are legal.
 
-        Raises ValueError, naming the array, for an observation of another form.
+        Raises ValueError, naming the array, if an array has another form.
         """
         outputs, batched = self._run(observation, state, mask)
         values = []
@@ -62,13 +63,13 @@ class Policy:
         return _spaces.join(values), after if after is None or batched else after[0]
 
     def outputs(self, observation, state=None, mask=None):
-        """All outputs of the graph by name, as arrays [batch, …]: actions, and "q", "logits", "mean", "stddev", …"""
+        """Returns all outputs of the graph by name, as arrays [batch, …]: actions, "q", "logits", "mean", "stddev", …"""
         return self._run(observation, state, mask)[0]
 
     def torch(self):
-        """The policy as a torch.nn.Module, whose parameters have the names that they have in Waggle.
+        """Returns the policy as a torch.nn.Module. Its parameters have Waggle's names.
 
-        It maps a dict of tensors [batch, …] to such a dict: the graph's inputs to its outputs.
+        The module maps a dict of tensors [batch, …], the graph's inputs, to a dict of its outputs.
         """
         from waggle._torch import Module
 
@@ -95,7 +96,7 @@ class Policy:
         return dict(zip(self._names, self._session.run(self._names, feeds))), batched
 
     def _find(self, leaf, observation, mask):
-        """A leaf's value; None for a mask that is not given."""
+        """A leaf's value; None if it is a mask that was not given."""
         if leaf.root == "action_mask" and mask is not None:
             for key in ([] if leaf.agent is None else [leaf.agent]) + leaf.path:
                 mask = mask[key]

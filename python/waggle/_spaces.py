@@ -1,4 +1,4 @@
-"""The leaves of an environment's spaces, and values of Gymnasium's form."""
+"""The leaves of an environment's spaces, and conversion from and to values in Gymnasium's form."""
 
 from collections.abc import Mapping
 
@@ -30,7 +30,7 @@ class Leaf:
         return f"{self.name}: {self.dtype.name}{list(self.shape)}"
 
     def array(self, value):
-        """The value as an array of this type, [shape] or [batch, shape]. Raises ValueError, naming the leaf."""
+        """The value as an array of the leaf's type, [shape] or [batch, shape]. Raises ValueError, naming the leaf."""
         array = np.asarray(value)
         if array.shape != self.shape and array.shape[1:] != self.shape:
             wanted = ", ".join(str(size) for size in self.shape)
@@ -43,7 +43,7 @@ class Leaf:
         if array.dtype != self.dtype and not np.can_cast(array.dtype, self.dtype, "same_kind"):
             raise ValueError(f"{self.name}: got elements of {array.dtype.name}; wanted {self.dtype.name}")
         if self.num_values and array.size and (np.any(array < 0) or np.any(array >= np.asarray(self._limits()))):
-            raise ValueError(f"{self.name}: got a choice that is not there; wanted one of {self.num_values}")
+            raise ValueError(f"{self.name}: got a choice out of range; wanted one of {self.num_values} choices")
         return np.asarray(array, self.dtype, order="C")
 
     def _limits(self):
@@ -54,10 +54,13 @@ class Leaf:
 
 
 def find(leaf, value):
-    """A leaf's part of an observation of Gymnasium's form, or of a dict of agents. Raises KeyError."""
+    """A leaf's part of an observation in Gymnasium's form, or of a dict of agents.
+
+    Raises KeyError, IndexError or TypeError if the observation has no such part.
+    """
     if leaf.agent is not None:
         value = value[leaf.agent]
-    if isinstance(value, Mapping) and set(value) == {"observation", "action_mask"}:  # As PettingZoo's classic games.
+    if isinstance(value, Mapping) and set(value) == {"observation", "action_mask"}:  # The form of PettingZoo's classic games.
         value = value[leaf.root]
     elif leaf.root == "action_mask":
         if not isinstance(value, Mapping):
@@ -69,7 +72,7 @@ def find(leaf, value):
 
 
 def join(values):
-    """Actions of Gymnasium's form from (leaf, array) pairs: an array, a dict or tuple of them, or a dict of agents."""
+    """Actions in Gymnasium's form, made of (leaf, array) pairs: an array, a dict or tuple of arrays, or a dict of agents."""
     agents = {}
     for leaf, array in values:
         _put(agents, [leaf.agent, *leaf.path], array)

@@ -10,7 +10,7 @@ from waggle._onnx_file import Graph
 _DTYPES = {"f4": torch.float32, "u1": torch.uint8, "i1": torch.int8, "i2": torch.int16, "i4": torch.int32,
            "i8": torch.int64, "?": torch.bool, "f2": torch.float16, "f8": torch.float64}
 _BY_NUMBER = {1: "f4", 2: "u1", 3: "i1", 5: "i2", 6: "i4", 7: "i8", 9: "?", 10: "f2", 11: "f8"}
-# Statistics follow the data; descent does not change them.
+# Statistics are buffers, because gradient descent does not change them.
 _STATISTICS = re.compile(r"(^|\.)normalizers\.|\.norm\.(mean|variance|batches)$")
 
 
@@ -51,7 +51,7 @@ class Module(torch.nn.Module):
 
     @staticmethod
     def _moved(function, value):
-        return function(value).to(value.dtype)  # Shapes and indices stay whole numbers.
+        return function(value).to(value.dtype)  # Shapes and indices stay integers.
 
     def forward(self, inputs):
         values = {**self._constants, **dict(self.named_parameters()), **dict(self.named_buffers()), **inputs}

@@ -3,8 +3,9 @@
 usage: waggle watch ID --json | python -m waggle_metrics --to mlflow [--project NAME] [--tracking-uri URI]
        python -m waggle_metrics --to wandb RUN
 
-Without RUN it reads the lines of `waggle watch ID --json` until they end. With RUN, a run's folder, it sends the figures of
-that run. Exits with 0, 2 if the input or a flag is wrong, 3 if the target's package is missing, 1 if sending failed.
+Without RUN it reads lines of `waggle watch ID --json` from the standard input until they end. With RUN, a run's folder, it
+sends the figures of that run. Exits with 0, 1 if sending failed, 2 if the input or a flag is wrong, 3 if the target's package
+is missing, 130 if interrupted.
 """
 
 import argparse
@@ -21,7 +22,7 @@ def say(text):
 
 
 def send(updates, target):
-    """Sends all updates, (Facts, [Rows…]); the run exists in the target once the first has come."""
+    """Sends all updates, (Facts, [Rows…]). The first update creates the run in the target. Returns the last facts."""
     facts = None
     for newest, rows in updates:
         if facts is None:
@@ -55,7 +56,7 @@ def main(arguments=None, lines=None):
         return 2
     except KeyboardInterrupt:
         return 130
-    except Exception as error:  # pylint: disable=broad-exception-caught  Each package has errors of its own.
+    except Exception as error:  # pylint: disable=broad-exception-caught  Each package has its own exceptions.
         say(f"{flags.to} did not take the figures: {error}")
         return 1
     say(f"{facts.name} is sent: {facts.outcome}")

@@ -12,17 +12,17 @@ EVALUATION = ("mean_return", "min_return", "max_return", "standard_deviation", "
 
 
 class InputError(Exception):
-    """A problem with the input, for people."""
+    """A problem with the input. The message is for users."""
 
 
 @dataclasses.dataclass
 class Facts:
-    """What an experiment is, and how it ended."""
+    """The identity and the outcome of an experiment."""
 
-    values: dict  # The FACTS that are known.
-    outcome: str = ""  # "running", "solved", …; empty: not known.
-    result: dict = dataclasses.field(default_factory=dict)  # Numbers of its result.
-    files: list = dataclasses.field(default_factory=list)  # Paths of files that belong to it.
+    values: dict  # Values of those FACTS that are known.
+    outcome: str = ""  # "running", "solved", …; empty if unknown.
+    result: dict = dataclasses.field(default_factory=dict)  # Figures of the result by name.
+    files: list = dataclasses.field(default_factory=list)  # Paths of files to store with the run.
 
     @property
     def name(self):
@@ -31,10 +31,10 @@ class Facts:
 
 @dataclasses.dataclass
 class Rows:
-    """Figures of one moment."""
+    """The figures of one moment."""
 
     step: int  # Environment steps.
-    seconds: float  # Of the run's time.
+    seconds: float  # The time of the run.
     figures: dict  # Finite numbers by name.
 
 
@@ -54,7 +54,7 @@ def number(value):
 
 
 def read_stream(lines):
-    """Yields (Facts, [Rows…]) for each line of `waggle watch ID --json`. A line may bring an evaluation too."""
+    """Yields (Facts, [Rows…]) for each line of `waggle watch ID --json`. A line may have a new evaluation."""
     last_version = None
     for count, line in enumerate(lines, 1):
         if not line.strip():
@@ -81,7 +81,7 @@ def read_stream(lines):
 
 
 def read_folder(folder):
-    """(Facts, [Rows…]) of a run's folder, or one that `waggle fetch` has made."""
+    """(Facts, [Rows…]) of a run's folder, or of a folder of `waggle fetch`."""
     folder = pathlib.Path(folder)
     path = folder / "metrics.csv"
     rows = {}

@@ -1,9 +1,9 @@
-"""Where figures go. Each target needs its package: pip install mlflow, or wandb."""
+"""Targets of figures. Each needs its package: mlflow or mlflow-skinny, or wandb."""
 
 import time
 
 FAILED = ("failed", "stopped", "interrupted")
-MLFLOW_BATCH = 1000  # The most figures that MLflow takes at once.
+MLFLOW_BATCH = 1000  # The most figures that MLflow takes in one call.
 
 
 class MLflowTarget:
@@ -41,7 +41,7 @@ class MLflowTarget:
 
 
 class WandbTarget:
-    """A run in a project of Weights & Biases; offline if WANDB_MODE says so."""
+    """A run in a project of Weights & Biases; offline if WANDB_MODE is offline."""
 
     def __init__(self, project, module=None):
         if module is None:
@@ -52,7 +52,7 @@ class WandbTarget:
 
     def start(self, facts):
         self._run = self._module.init(project=self._project, name=facts.name, config=dict(facts.values))
-        # An evaluation belongs to an earlier step than the figures that came before it.
+        # An evaluation's step may be earlier than that of figures that were sent before it.
         self._run.define_metric("env_steps")
         self._run.define_metric("*", step_metric="env_steps")
 

@@ -3,9 +3,10 @@
 
 usage: exported_policies_test.py policy_export_test [FOLDER]
 
-The program writes cases into FOLDER, by default a temporary one, which it fills with policies and with what the C++ policy
-does. Prints a table with the largest differences of the shipped experiments. Numbers differ by at most TOLERANCE, or that
-share of the largest number of their array if it is above 1; choices by none, unless both are as good within it.
+The program policy_export_test writes cases into FOLDER, by default a temporary folder: exported policies, and the inputs and
+outputs of the C++ policy. The test prints a table with the largest differences of the shipped experiments. Numbers may differ
+by TOLERANCE, times the largest absolute number of their array if that is above 1. Choices must be equal, unless their values
+differ by less than that.
 """
 
 import json
@@ -33,7 +34,7 @@ PROGRAM, FOLDER = None, None
 
 
 class Case:
-    """A policy and what the C++ policy did: arrays [steps, lanes, …] by name."""
+    """An exported policy, and the inputs and outputs of the C++ policy: arrays [steps, lanes, …] by name."""
 
     def __init__(self, path):
         self.path = path
@@ -70,7 +71,7 @@ def difference(got, wanted):
 
 class Comparison(unittest.TestCase):
     def compare(self, case, policy, got):
-        """The largest difference from C++ of all that both give."""
+        """The largest difference from C++, over all outputs that both have."""
         worst = 0
         for leaf in policy.actions:
             mine, theirs = got[leaf.name], case.arrays[leaf.name]
@@ -87,7 +88,7 @@ class Comparison(unittest.TestCase):
         return worst
 
     def tied(self, case, leaf, got, different):
-        """True if the two best choices of all rows that differ are as good: of a single discrete action."""
+        """True if in all rows that differ the two best choices are equally good. For a single discrete action."""
         prefix = f"{leaf.agent}/" if leaf.agent else ""
         numbers = got.get(prefix + "q", got.get(prefix + "logits"))
         if leaf.kind != "discrete" or numbers is None or numbers.shape[-1] != leaf.num_values[0]:
@@ -144,7 +145,7 @@ class Comparison(unittest.TestCase):
 
 
 def as_tensor(array):
-    """Not by NumPy's interface, which PyTorch may not share."""
+    """The array as a tensor. Does not use PyTorch's NumPy interface, which may be built for another NumPy."""
     kinds = {"float32": torch.float32, "uint8": torch.uint8, "int64": torch.int64, "bool": torch.bool,
              "int32": torch.int32, "float64": torch.float64}
     array = np.ascontiguousarray(array)

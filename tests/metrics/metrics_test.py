@@ -143,7 +143,7 @@ scrape_configs: [{{job_name: waggle, static_configs: [{{targets: {targets}}}]}}]
                 self.assertEqual(get(address, "/nothing")[0], 404)
 
     def test_2_every_query_of_the_dashboard_returns_data(self):
-        # So that something was refused.
+        # A refused call gives the metric of refusals a sample.
         self.service.waggle("inspect", "no_such_table")
         for title, query in dashboard_queries():
             with self.subTest(title=title, query=query):

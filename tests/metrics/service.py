@@ -8,7 +8,7 @@ import time
 import urllib.error
 import urllib.request
 
-PATIENCE = 300  # Seconds; far more than anything here takes.
+PATIENCE = 300  # Seconds after which an expected event counts as missing.
 
 
 def free_address():
@@ -29,7 +29,7 @@ def eventually(what, condition):
 
 
 def get(address, path):
-    """The status and the text at http://ADDRESS/PATH; (0, "") if nobody answers."""
+    """The status and the text at http://ADDRESS/PATH; (0, "") if there is no answer."""
     try:
         with urllib.request.urlopen(f"http://{address}{path}", timeout=20) as answer:
             return answer.status, answer.read().decode()

@@ -15,7 +15,7 @@ import images  # noqa: E402  In the folder added above.
 
 FOLDER = ROOT / "build" / "packages_test"
 
-# $1 is the file system, and the rest a command.
+# $1 is the file system. The other arguments are a command.
 ENTER = """
 for name in proc sys dev dev/pts; do mkdir -p "$1/$name"; done
 mount -t proc proc "$1/proc"
@@ -32,7 +32,7 @@ exec chroot "$root" /usr/bin/env -i PATH={path} HOME=/root LC_ALL=C.UTF-8 DEBIAN
 
 
 def base():
-    """The file system that others are copies of."""
+    """The file system of which all others are copies."""
     folder = FOLDER / "base"
     if not (folder / "etc/pip.conf").exists():
         shutil.rmtree(folder, ignore_errors=True)
@@ -74,7 +74,7 @@ class FileSystem:
         self.run("apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages)
 
     def named(self, word):
-        """Paths whose names contain `word`, without what apt, dpkg and pip keep of every package and logs."""
+        """Paths whose names contain `word`, except logs and the records of apt, dpkg and pip."""
         kept = ("var/cache", "var/lib/apt", "var/log", "proc", "sys", "dev", "given", "tmp", "root/.cache")
         for path in self.folder.rglob(f"*{word}*"):
             name = path.relative_to(self.folder).as_posix()

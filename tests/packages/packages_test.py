@@ -3,9 +3,9 @@
 
 usage: packages_test.py [wheels | debs] [unittest's arguments]
 
-Sizes and times are printed, and sizes compared with what docs/install.md promises. Needs root, debootstrap, package
-sources of apt and pip, and for Debian packages docker. WAGGLE_TEST_WHEELS is a folder with wheels of torch and what it
-needs, to be used before pip's sources.
+Prints sizes and times, and compares the sizes with the limits in docs/install.md. Needs root, debootstrap, package sources of
+apt and pip, and for Debian packages docker. If WAGGLE_TEST_WHEELS is set, pip first looks in that folder for the wheels of
+torch and of its dependencies.
 """
 
 import os
@@ -22,8 +22,8 @@ import systemd_container
 ROOT = file_system.ROOT
 DIST = ROOT / "dist"
 MOST_WAGGLE_BYTES = 15_000_000
-MOST_DEB_BYTES = 15_000_000  # With all packages that it needs and a minimal Debian lacks.
-MOST_WORKER_SECONDS = 20  # Where torch is installed already.
+MOST_DEB_BYTES = 15_000_000  # Of waggle, and of the packages that it needs above a minimal Debian.
+MOST_WORKER_SECONDS = 20  # The limit if torch is installed already.
 
 
 def built(pattern):
@@ -38,7 +38,7 @@ def say(text):
 
 
 class Timed:
-    """Measures a block, and says what it took."""
+    """Measures and prints the time of a block."""
 
     def __init__(self, what):
         self.what = what
@@ -95,7 +95,7 @@ class Wheels(unittest.TestCase):
         self.assertEqual(self.machine.run("bash", "-c", script + '; echo "${COMPREPLY[*]}"')[1], "run\n")
 
     def test_2_the_client_of_the_replay_server(self):
-        # Debian's packages, as these tests are about the server: PyPI's newest change daily.
+        # The client's packages are Debian's, because PyPI's newest versions change daily.
         self.machine.install("python3-grpcio", "python3-numpy", "python3-protobuf", "python3-xxhash", "python3-lz4",
                              "python3-zstandard")
         self.machine.shell("echo /usr/lib/python3/dist-packages >$(echo /venv/lib/python3*/site-packages)/debian.pth")
@@ -142,7 +142,7 @@ class Debs(unittest.TestCase):
         cls.machine.remove()
 
     def install(self, deb):
-        """Installs a package; returns the bytes that this fetches."""
+        """Installs a package. Returns the number of downloaded bytes."""
         install = ("apt-get", "install", "-y", "-qq", "--no-install-recommends", f"/given/dist/{deb.name}")
         uris = self.machine.run(*install, "--print-uris")
         sizes = [int(size) for size in re.findall(r"^'\S+' \S+ (\d+) \w+:", uris, re.MULTILINE)]
@@ -162,7 +162,7 @@ class Debs(unittest.TestCase):
         script = ". /usr/share/bash-completion/completions/waggle; COMP_WORDS=(waggle ru) COMP_CWORD=1; _waggle"
         self.assertEqual(self.machine.run("bash", "-c", script + '; echo "${COMPREPLY[*]}"').strip(), "run")
         self.machine.run("test", "-s", "/usr/share/man/man1/waggle.1.gz")
-        # Nothing starts by itself.
+        # No service starts by itself.
         self.assertNotEqual(self.machine.status("systemctl", "is-active", "waggle-hub")[0], 0)
 
     def test_2_training(self):

@@ -8,7 +8,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "deploy"))
 import images  # noqa: E402  In the folder added above.
 from engine import run, succeeds  # noqa: E402
 
-# What systemd needs to make namespaces, users and filters of system calls.
+# Flags by which systemd can make namespaces, users and filters of system calls.
 RIGHTS = ("--cap-add", "SYS_ADMIN", "--cap-add", "NET_ADMIN", "--security-opt", "seccomp=unconfined",
           "--security-opt", "apparmor=unconfined", "--tmpfs", "/run", "--tmpfs", "/tmp", "--env", "container=docker",
           "--volume", "/sys/fs/cgroup:/sys/fs/cgroup:rw")
@@ -16,7 +16,7 @@ ENVIRONMENT = ("--env", "DEBIAN_FRONTEND=noninteractive", "--env", "LC_ALL=C.UTF
 
 
 def image():
-    """The image's name. It is made unless it exists."""
+    """The image's name. The image is built unless it exists."""
     base = images.base()
     tag = base.replace("/base:", "/systemd:")
     if not succeeds("docker", "image", "inspect", tag):
@@ -31,7 +31,7 @@ def image():
 
 
 class SystemdContainer:
-    """Folders in `mounts` are at /given/NAME."""
+    """A running container. Folders in `mounts` are at /given/NAME."""
 
     def __init__(self, name, mounts=()):
         self.name = f"waggle-{name}"
@@ -54,7 +54,7 @@ class SystemdContainer:
         return int(status), text
 
     def named(self, word):
-        """Paths whose names contain `word`, without what apt and dpkg keep of every package, and logs."""
+        """Paths whose names contain `word`, except logs and the records of apt and dpkg."""
         found = self.run("find", "/", "-xdev", "-name", f"*{word}*", "-not", "-path", "/var/lib/apt/*", "-not", "-path",
                          "/var/log/*", "-not", "-path", "/var/cache/*", "-not", "-path", "/given/*")
         return found.split()

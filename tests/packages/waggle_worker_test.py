@@ -35,7 +35,7 @@ class Launcher(unittest.TestCase):
     def start(self, *folders):
         environment = {**os.environ, "PYTHONPATH": ":".join(map(str, [self.site, *folders]))}
         environment.pop("LD_LIBRARY_PATH", None)
-        # -S: without the packages of this machine, which may have PyTorch.
+        # -S leaves out this machine's packages, which may include PyTorch.
         done = subprocess.run(
             [sys.executable, "-S", "-c", "import waggle_worker; waggle_worker.learner()", "--flag", "a b"],
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
@@ -43,7 +43,7 @@ class Launcher(unittest.TestCase):
 
     def test_it_becomes_the_program_with_its_arguments(self):
         self.add_torch(self.site, "2.15.3+cpu")
-        # A script has no name of its own in "$@": only an executable sees the program's name.
+        # A script cannot see the program's name in its arguments; an executable can.
         self.assertEqual(self.start(), (3, "--flag a b\nlibraries: \n", ""))
 
     def test_torch_may_be_elsewhere(self):

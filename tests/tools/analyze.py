@@ -2,9 +2,9 @@
 """Checks the sources of a configured build one by one, as errors. Nothing is built but precompiled headers.
 
 usage: analyze.py BUILD_DIR           Clang's thread-safety analysis
-       analyze.py --torch BUILD_DIR   sources that include LibTorch's headers: each compiles by itself, with what it includes
+       analyze.py --torch BUILD_DIR   checks that each source that includes LibTorch's headers compiles by itself
 
-The commands are Ninja's, with the compiler launcher: a compiler cache answers for files that have not changed. Generated
+The commands are Ninja's, with the compiler launcher, so a compiler cache serves files that have not changed. Generated
 code and tests are left out, except the fuzzers, which nothing else compiles before they run. Every file is checked with
 its own compiler flags.
 """

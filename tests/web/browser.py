@@ -85,7 +85,7 @@ class Browser:
         elif event.get("method") == "Log.entryAdded" and parameters["entry"]["level"] == "error":
             self.errors.append(parameters["entry"]["text"])
         elif event.get("method") == "Page.javascriptDialogOpening":
-            # Not by call(), which may be waiting for what this unblocks.
+            # Not sent by call(), because another call() may be waiting until the dialog is closed.
             self._calls += 1
             self._socket.send(json.dumps({"id": self._calls, "method": "Page.handleJavaScriptDialog",
                                           "params": {"accept": True}}))  # fmt: skip

@@ -34,7 +34,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 DESKTOP, PHONE = (1200, 900), (360, 740)
 # The sizes of the pictures.
 WIDE, TALL, LONG = (1200, 560), (1200, 1400), (360, 1240)
-CURVES = 7  # Each run has so many, and those of its algorithm.
+CURVES = 7  # Each run has at least this number, and those of its algorithm.
 
 
 def axe_script():
@@ -164,7 +164,7 @@ class DashboardTest(unittest.TestCase):
         for page in self.pages():
             width = self.browser.run("document.documentElement.scrollWidth")
             self.assertLessEqual(width, PHONE[0], page)
-            # What is wider scrolls by itself, in a region that the keyboard reaches.
+            # Wider tables scroll in a region of their own, which the keyboard reaches.
             wide = self.browser.run("[...document.querySelectorAll('main section:not([hidden]) table')]"
                                     ".every(t => t.closest('.wide[tabindex]'))")  # fmt: skip
             self.assertTrue(wide, page)

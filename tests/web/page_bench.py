@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How responsive the hub's web page is with 500 experiments and 200 workers: figures of a headless Chromium.
+"""Measures how responsive the hub's web page is with 500 experiments and 200 workers, in a headless Chromium.
 
 usage: page_bench.py BINARIES [SECONDS]
 """

@@ -26,7 +26,7 @@ class Pool:
                 [os.path.join(self._binaries, program), *arguments], stdout=log, stderr=log)  # fmt: skip
 
     def start_hub(self):
-        """At the address of the last one, if there was one."""
+        """Starts the hub, at the address of the previous hub if there was one."""
         data = pathlib.Path(self._folder) / "hub"
         self._start("hub", "waggle-param-server", "--listen", self.hub, "--web", self.web, "--data-dir", data, "--no-plot")
         address, web = data / "address", data / "web_address"

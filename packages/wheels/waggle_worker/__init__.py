@@ -1,7 +1,7 @@
 """Starts Waggle's learner and actor with the LibTorch of the Python package torch.
 
-Their executable links that library, whose C++ interface changes with each minor version: TORCH is the one it was built
-for. torch itself is not imported.
+Their executable links LibTorch, whose C++ interface changes with each minor version. TORCH is the minor version for which the
+executable was built. The package torch is not imported.
 """
 
 import importlib.metadata
@@ -16,7 +16,7 @@ EXECUTABLE = pathlib.Path(__file__).resolve().parent / "bin" / "waggle-worker"
 
 
 def torch_libraries():
-    """The folder of LibTorch. Raises ImportError, saying what to install, if the right one is not installed."""
+    """The folder of LibTorch. Raises ImportError, which names the package to install, if this version is not installed."""
     spec = importlib.util.find_spec("torch")
     if spec is None or not spec.submodule_search_locations:
         raise ImportError(f"there is no package torch: pip install 'torch=={TORCH}.*'")
@@ -27,9 +27,9 @@ def torch_libraries():
 
 
 def environment(libraries):
-    """The environment variables with which the executable finds LibTorch."""
+    """The environment variables by which the executable finds LibTorch."""
     variables = dict(os.environ)
-    # The executable looks for torch beside waggle_worker. They may be apart, as if one is in an outer environment.
+    # The executable looks for torch beside waggle_worker. torch may be elsewhere, for example in an outer environment.
     if libraries != EXECUTABLE.parent.parent.parent / "torch" / "lib":
         others = variables.get("LD_LIBRARY_PATH")
         variables["LD_LIBRARY_PATH"] = f"{libraries}:{others}" if others else str(libraries)
@@ -37,7 +37,7 @@ def environment(libraries):
 
 
 def start(program):
-    """Becomes this program, with the arguments of this process."""
+    """Replaces this process by the program, with the same arguments."""
     try:
         variables = environment(torch_libraries())
     except ImportError as error:

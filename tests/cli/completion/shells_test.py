@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Completes words of waggle in bash, zsh and fish, as they do it, and checks the manual pages.
+"""Completes words of waggle by real bash, zsh and fish, and checks the manual pages.
 
 usage: shells_test.py BIN
 
@@ -34,7 +34,7 @@ def needs(program):
     return unittest.skipIf(shutil.which(program) is None, f"there is no {program}")
 
 
-# Words, and some that must be offered for the last of them, and some that must not.
+# (Words of a command line, completions of the last word that must be offered, completions that must not be offered).
 CASES = [
     (["ru"], ["run"], ["check"]),
     (["re"], ["resume", "replay", "record", "reconfigure"], ["run"]),

@@ -32,7 +32,7 @@ algorithm:
   optimizer:
     learning_rate: {rate}
 """
-# Two settings, and what rliable 1.2.0 says of them with 50,000 repeats of its bootstrap (20,000 for the probability).
+# Two settings, and the results of rliable 1.2.0 for them, with 50,000 bootstrap samples (20,000 for the probability).
 FIVE = [487.2, 500.0, 431.5, 498.1, 476.9]
 NINE = [455.0, 487.2, 390.4, 470.3, 401.8, 433.3, 460.0, 500.0, 412.6]
 FIVE_IQM, FIVE_INTERVAL = 487.4, (446.6333, 499.3667)
@@ -69,7 +69,7 @@ class StatisticsTest(CompareTest):
     def test_an_interquartile_mean_leaves_out_the_outer_quarters(self):
         self.assertAlmostEqual(compare_runs.interquartile_mean(FIVE), FIVE_IQM)
         self.assertAlmostEqual(compare_runs.interquartile_mean(NINE), NINE_IQM)
-        self.assertEqual(compare_runs.interquartile_mean([1, 2, 60]), 21)  # Too few to leave any out.
+        self.assertEqual(compare_runs.interquartile_mean([1, 2, 60]), 21)  # Three runs are too few to leave any out.
         self.assertEqual(list(compare_runs.interquartile_mean([[4, 0, 90, 6], [1, 1, 1, 1]])), [5, 1])
 
     def test_a_bootstrap_interval_is_that_of_rliable(self):
