@@ -37,7 +37,7 @@ std::vector<ExportedFigure> LearnerFigures() {
       {"items_too_old", "waggle_learner_items_too_old_total", Kind::kCounter,
        "Sampled items whose weights were too old to learn from."},
       {"policy_lag_mean", "waggle_learner_policy_lag_versions", Kind::kMean,
-       "The mean age of the weights that acted the sampled rows, in versions behind the learner's."},
+       "The mean policy lag of sampled items: the learner's version of the weights minus the version that acted."},
       {"priorities_applied", priorities, Kind::kCounter, about_priorities, {{"result", "applied"}}},
       {"priorities_stale", priorities, Kind::kCounter, about_priorities, {{"result", "stale"}}},
       {"priorities_unknown", priorities, Kind::kCounter, about_priorities, {{"result", "unknown"}}},

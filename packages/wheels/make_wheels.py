@@ -54,7 +54,7 @@ Description-Content-Type: text/markdown
 """
 
 # Further extras are in python/pyproject.toml.
-EXTRAS = {"gymnasium": ["gymnasium>=1.0"], "plot": ["matplotlib"]}
+EXTRAS = {"export": ["onnxruntime"], "gymnasium": ["gymnasium>=1.0"], "plot": ["matplotlib"]}
 PYTHON_PACKAGES = ("waggle_client", "waggle", "waggle_metrics")
 
 WAGGLE_DESCRIPTION = """Waggle trains deep reinforcement learning by actors and learners in processes of their own, over gRPC.

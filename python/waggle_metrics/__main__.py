@@ -46,7 +46,8 @@ def main(arguments=None, lines=None):
     try:
         target = WandbTarget(flags.project) if flags.to == "wandb" else MLflowTarget(flags.project, flags.tracking_uri)
     except ImportError as error:
-        say(f"{flags.to} is missing: pip install {flags.to} ({error})")
+        package = {"mlflow": "mlflow-skinny"}.get(flags.to, flags.to)
+        say(f"{flags.to} is missing: pip install {package} ({error})")
         return NO_PACKAGE
     try:
         updates = [read_folder(flags.run)] if flags.run else read_stream(lines or sys.stdin)

@@ -13,7 +13,7 @@ absl::StatusOr<std::unique_ptr<PoolMonitor>> PoolMonitor::Start(const std::strin
   options.part = part;
   WAGGLE_ASSIGN_OR_RETURN(pool->monitor_, Monitor::Start(options));
   pool->collecting_ = pool->monitor_->Add([pool = pool.get()](PrometheusText* text) {
-    text->Gauge(absl::StrCat("waggle_", pool->part_, "_orders"), "Orders, parts in experiments, that this process has.",
+    text->Gauge(absl::StrCat("waggle_", pool->part_, "_orders"), "Orders of this process: its parts in experiments.",
                 static_cast<double>(pool->orders_.present()));
     pool->orders_.Write(text);
     pool->rpcs_.Write(text);

@@ -88,7 +88,7 @@ Bottleneck SlowActors(const LoopFigures& loop, const std::string& others) {
   return {Station::kActor, absl::StrCat(others, share), {"actor.lanes", "actor.processes", "actor.device"}};
 }
 
-Bottleneck OfPushedGradients(const LoopFigures& loop) {
+Bottleneck PushedGradientsBottleneck(const LoopFigures& loop) {
   if (!loop.actor_waiting.has_value()) {
     return {Station::kNone, "no actor has reported its waiting time yet", {}};
   }
@@ -102,7 +102,7 @@ Bottleneck OfPushedGradients(const LoopFigures& loop) {
                                        " of their time"));
 }
 
-Bottleneck OfLearner(const LoopFigures& loop) {
+Bottleneck LearnerBottleneck(const LoopFigures& loop) {
   Bottleneck slow{
       Station::kLearner,
       absl::StrCat("the learner works ", Percent(1 - *loop.learner_waiting), " of its time, and actors spend ",
@@ -116,7 +116,7 @@ Bottleneck OfLearner(const LoopFigures& loop) {
   return slow;
 }
 
-Bottleneck OfReplay(const LoopFigures& loop) {
+Bottleneck ReplayBottleneck(const LoopFigures& loop) {
   return {Station::kReplay,
           absl::StrCat("both sides wait at replay, actors ", Percent(*loop.actor_waiting),
                        " of their time and the learner ", Percent(*loop.learner_waiting),
@@ -125,7 +125,7 @@ Bottleneck OfReplay(const LoopFigures& loop) {
            "actor.max_unacknowledged_blocks"}};
 }
 
-Bottleneck OfNothing(const LoopFigures& loop) {
+Bottleneck NoBottleneck(const LoopFigures& loop) {
   std::string why = absl::StrCat("nothing is slow: actors wait ", Percent(*loop.actor_waiting),
                                  " of their time and the learner ", Percent(*loop.learner_waiting));
   if (const std::optional<double> ratio = RatioOf(loop); ratio.has_value()) {
@@ -217,7 +217,7 @@ Bottleneck FindBottleneck(const LoopFigures& loop) {
         Station::kNone, "one process works at a time, because the run is deterministic", {"experiment.deterministic"}};
   }
   if (loop.actors_push) {
-    return OfPushedGradients(loop);
+    return PushedGradientsBottleneck(loop);
   }
   if (loop.actors == 0) {
     return {Station::kLearner,
@@ -244,10 +244,10 @@ Bottleneck FindBottleneck(const LoopFigures& loop) {
   const bool for_room = loop.waits_for_room.value_or(*loop.actor_waiting) >= kMuch;
   // If both sides wait, the one that works for most of the time is slow. If neither does, what is between them is.
   if (for_room && *loop.actor_waiting >= kMost && *loop.learner_waiting >= kMost) {
-    return OfReplay(loop);
+    return ReplayBottleneck(loop);
   }
   if (actors_wait && for_room && *loop.actor_waiting > *loop.learner_waiting) {
-    return OfLearner(loop);
+    return LearnerBottleneck(loop);
   }
   if (learner_waits || actors_wait) {
     return SlowActors(loop, absl::StrCat("the learner spends ", Percent(*loop.learner_waiting),
@@ -255,7 +255,7 @@ Bottleneck FindBottleneck(const LoopFigures& loop) {
                                          Percent(loop.waits_for_room.value_or(*loop.actor_waiting)),
                                          " of theirs waiting for room in replay"));
   }
-  return OfNothing(loop);
+  return NoBottleneck(loop);
 }
 
 std::string BottleneckText(const Bottleneck& bottleneck) {
