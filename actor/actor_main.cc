@@ -22,6 +22,7 @@
 #include "common/base/process/pool_monitor.h"
 #include "common/base/process/pool_process.h"
 #include "common/base/process/process.h"
+#include "common/base/process/security_flags.h"
 #include "common/base/status_macros.h"
 #include "common/config/experiment/experiment_plan.h"
 #include "common/hub/gradients/gradient_address.h"
@@ -31,6 +32,7 @@
 #include "common/hub/inference/remote_policy.h"
 #include "common/hub/model_client.h"
 #include "common/hub/pool_client.h"
+#include "common/net/security/security.h"
 #include "common/net/server.h"
 #include "common/nn/device.h"
 #include "common/replay/replay_client.h"
@@ -114,6 +116,7 @@ struct ActorFlags {
   bool evaluate = false;
   std::optional<int64_t> index;
   std::string metrics_listen;
+  SecurityOptions security;
 };
 
 // The work of an actor or an evaluator of the pool.
@@ -170,6 +173,7 @@ class ActorWork final : public PoolWork {
 };
 
 absl::Status Run(const ActorFlags& flags, const StopToken& stop) {
+  WAGGLE_RETURN_IF_ERROR(SetProcessSecurity(flags.security));
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<PoolMonitor> monitor,
                           PoolMonitor::Start(flags.metrics_listen, flags.evaluate ? "evaluator" : "actor",
                                              flags.evaluate ? EvaluatorFigures() : ActorFigures()));
@@ -276,6 +280,7 @@ int ActorMain(int argc, char** argv) {
   waggle::AddIntegerFlag(app.get(), "--index", &flags.index, 0, 9999,
                          "Preferred index among an experiment's actors, or evaluators, used if it is free: the random "
                          "numbers and the share of the exploration follow from it");
+  waggle::AddServerSecurityFlags(app.get(), &flags.security);
   CLI::Option* const metrics = waggle::AddMetricsFlag(app.get(), &flags.metrics_listen);
   CLI::Option* const evaluate_saved =
       waggle::AddPathFlag(app.get(), "--evaluate", &saved.path, "PATH", "Evaluates the saved weights that PATH holds");

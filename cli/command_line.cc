@@ -39,6 +39,8 @@ experiments on this machine:
   card RUN      make a folder with a model card and the best weights
   serve-environment NAME
                 serve a built-in environment to other programs, by dm_env_rpc
+  token NAME --role ROLE
+                make a token for a person or a program, and the line by which servers know it
 
 experiments of a parameter server and its pool of processes:
   submit FILE   queue an experiment, or a group of them; each runs once the pool has room for it
@@ -106,14 +108,14 @@ bool IsHelp(const std::string& word) {
 }
 
 // `waggle replay VERB …`.
-Command ParseReplay(int argc, const char* const* argv) {
+Command ParseReplay(int argc, const char* const* argv, SecurityOptions* security) {
   const std::string name = argc > 2 ? argv[2] : "";
   if (IsHelp(name)) {
     return PrintAndExit{kHelp, 0};
   }
   const std::vector<Verb> verbs = ReplayFileVerbs();
   const Verb* const verb = FindVerb(verbs, name);
-  return verb != nullptr ? ParseVerb(*verb, absl::StrCat("waggle replay ", name), argc - 1, argv + 1)
+  return verb != nullptr ? ParseVerb(*verb, absl::StrCat("waggle replay ", name), argc - 1, argv + 1, security)
                          : NoSuchVerb("waggle replay", name, NamesOf(verbs));
 }
 
@@ -130,7 +132,7 @@ std::vector<VerbFacts> AllVerbFacts() {
   return facts;
 }
 
-Command ParseCommand(int argc, const char* const* argv) {
+Command ParseCommand(int argc, const char* const* argv, SecurityOptions* security) {
   const std::string name = argc > 1 ? argv[1] : "";
   if (name == "help" && argc == 3 && std::string(argv[2]) == "--man") {
     return PrintAndExit{CommandManPage(AllVerbFacts()), 0};
@@ -139,7 +141,7 @@ Command ParseCommand(int argc, const char* const* argv) {
     std::vector<const char*> words(argv + 2, argv + argc);
     words.insert(words.begin(), argv[0]);
     words.push_back("--help");
-    return ParseCommand(static_cast<int>(words.size()), words.data());
+    return ParseCommand(static_cast<int>(words.size()), words.data(), security);
   }
   if (IsHelp(name) || name == "help") {
     return PrintAndExit{kHelp, 0};
@@ -148,11 +150,11 @@ Command ParseCommand(int argc, const char* const* argv) {
     return PrintAndExit{absl::StrCat("waggle ", kVersion, "\n"), 0};
   }
   if (name == "replay") {
-    return ParseReplay(argc, argv);
+    return ParseReplay(argc, argv, security);
   }
   const std::vector<Verb> verbs = AllVerbs();
   if (const Verb* const verb = FindVerb(verbs, name)) {
-    return ParseVerb(*verb, absl::StrCat("waggle ", name), argc, argv);
+    return ParseVerb(*verb, absl::StrCat("waggle ", name), argc, argv, security);
   }
   std::vector<std::string> names = NamesOf(verbs);
   names.emplace_back("replay");

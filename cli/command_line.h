@@ -11,6 +11,8 @@
 #include "cli/replay/replay_target.h"
 #include "common/base/process/evaluation_flags.h"
 #include "common/hub/ports/hub.h"
+#include "common/net/security/access_role.h"
+#include "common/net/security/security_options.h"
 
 namespace waggle {
 
@@ -210,13 +212,19 @@ struct HealthFlags {
   std::string service;  // Empty: the server as a whole.
 };
 
+struct TokenFlags {
+  std::string name;
+  AccessRole role = AccessRole::kSubmitter;
+};
+
 using Command =
     std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags, StatusFlags,
                  WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags, InspectFlags, ReconfigureFlags,
                  ExportFlags, ImportFlags, DatasetFlags, ServeEnvironmentFlags, PlayFlags, FetchFlags, CompareFlags,
-                 CardFlags, TopFlags, PolicyFlags, ConfigsFlags>;
+                 CardFlags, TopFlags, PolicyFlags, ConfigsFlags, TokenFlags>;
 
-// Parses `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
-Command ParseCommand(int argc, const char* const* argv);
+// Parses `waggle VERB …`. Sets `security` for a verb that connects to servers. Reads the environment variables
+// WAGGLE_PARAM_SERVER, WAGGLE_TLS and the like.
+Command ParseCommand(int argc, const char* const* argv, SecurityOptions* security);
 
 }  // namespace waggle

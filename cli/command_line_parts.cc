@@ -12,6 +12,7 @@
 #include "common/base/host_port.h"
 #include "common/base/nearest_name.h"
 #include "common/base/process/find_program.h"
+#include "common/base/process/security_flags.h"
 #include "common/config/yaml_file.h"
 
 namespace waggle {
@@ -44,6 +45,14 @@ void TakeOneEachTime(CLI::Option* option) {
   option->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+void AddSecurityFlags(const Verb& verb, CLI::App* app, SecurityOptions* security) {
+  if (verb.connections == Connections::kClient) {
+    AddClientSecurityFlags(app, security);
+  } else if (verb.connections == Connections::kServer) {
+    AddServerSecurityFlags(app, security);
+  }
+}
+
 }  // namespace
 
 const Verb* FindVerb(const std::vector<Verb>& verbs, const std::string& name) {
@@ -51,13 +60,17 @@ const Verb* FindVerb(const std::vector<Verb>& verbs, const std::string& name) {
   return found == verbs.end() ? nullptr : &*found;
 }
 
-Command ParseVerb(const Verb& verb, const std::string& program, int argc, const char* const* argv) {
+Command ParseVerb(const Verb& verb, const std::string& program, int argc, const char* const* argv,
+                  SecurityOptions* security) {
   CLI::App app(verb.description, program);
+  AddSecurityFlags(verb, &app, security);
   return verb.parse(&app, argc, argv);
 }
 
 VerbFacts FactsOf(const Verb& verb, const std::string& name) {
   CLI::App app(verb.description, absl::StrCat("waggle ", name));
+  SecurityOptions unused;
+  AddSecurityFlags(verb, &app, &unused);
   // Parsers add all flags before they parse.
   const char* const words[] = {"waggle", verb.name.c_str(), "--help"};
   verb.parse(&app, 3, words);

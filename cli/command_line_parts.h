@@ -9,17 +9,21 @@
 #include "cli/command_line.h"
 #include "cli/completion/verb_facts.h"
 #include "common/base/process/flags.h"
+#include "common/net/security/security_options.h"
 
 // The parts of the verbs' command lines. Like common/base/process/flags.h it does not include the header of CLI11,
 // which costs a file ten seconds.
 
 namespace waggle {
 
+enum class Connections { kNone, kClient, kServer };
+
 // A verb: its first word, its description, and the parser of its command line.
 struct Verb {
   std::string name;
   std::string description;
   Command (*parse)(CLI::App* app, int argc, const char* const* argv);
+  Connections connections = Connections::kClient;  // Which flags for secured connections it has.
 };
 
 // The verbs by subject, and the verb of a name, or null.
@@ -30,7 +34,9 @@ std::vector<Verb> ReplayVerbs();      // command_line_replay.cc: the tables of r
 std::vector<Verb> ReplayFileVerbs();  // Behind `waggle replay`.
 const Verb* FindVerb(const std::vector<Verb>& verbs, const std::string& name);
 // `program` is such as "waggle run". The verb's own words begin with argv[2].
-Command ParseVerb(const Verb& verb, const std::string& program, int argc, const char* const* argv);
+// Sets `security` by the flags of a verb that connects.
+Command ParseVerb(const Verb& verb, const std::string& program, int argc, const char* const* argv,
+                  SecurityOptions* security);
 
 // The verbs and all their flags, in the order of the help.
 std::vector<VerbFacts> AllVerbFacts();

@@ -48,8 +48,10 @@
 #include "common/base/process/curves.h"
 #include "common/base/process/find_program.h"
 #include "common/base/process/process.h"
+#include "common/base/process/security_flags.h"
 #include "common/config/experiment/memory_estimate.h"
 #include "common/config/yaml_file.h"
+#include "common/net/security/security.h"
 #include "common/rl/algorithms/definitions.h"
 
 namespace waggle {
@@ -117,7 +119,18 @@ int Do(const ConfigsFlags& flags) {
   return 0;
 }
 
+int Do(const TokenFlags& flags) {
+  const absl::StatusOr<std::string> token = NewToken();
+  if (!token.ok()) {
+    return Complain("token", token.status(), 1);
+  }
+  std::cout << "token: " << *token << "\nIn the file of --access, under callers:\n  " << flags.name << ": {roles: ["
+            << AccessRoleName(flags.role) << "], tokens: [\"" << TokenHash(*token) << "\"]}\n";
+  return 0;
+}
+
 int Do(const RunFlags& flags) {
+  ForgetSecurityVariables();  // The run's processes connect on this machine alone.
   return RunLocally(flags, OwnFolder());
 }
 
@@ -511,9 +524,14 @@ int Do(const ServeEnvironmentFlags& flags) {
 
 int CommandMain(int argc, char** argv) {
   waggle::EndWhereMemoryRunsOut();
-  waggle::SetProcessLogContext({"", "", waggle::OwnTraceId()});
-  const int status =
-      std::visit([](const auto& command) { return waggle::Do(command); }, waggle::ParseCommand(argc, argv));
+  waggle::SetProcessLogContext({"", "", waggle::OwnTraceId(), ""});
+  waggle::SecurityOptions security;
+  const waggle::Command command = waggle::ParseCommand(argc, argv, &security);
+  if (const absl::Status secured = waggle::SetProcessSecurity(security); !secured.ok()) {
+    std::cerr << "waggle: " << secured.message() << std::endl;
+    return 2;
+  }
+  const int status = std::visit([](const auto& flags) { return waggle::Do(flags); }, command);
   // If the output cannot be written the verb has failed, whatever its own status.
   if (!std::cout.flush()) {
     std::cerr << "waggle: the standard output cannot be written to" << std::endl;

@@ -51,6 +51,7 @@ find_path(WAGGLE_CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)
 if(WAGGLE_WITH_GRPC)
   find_package(Protobuf REQUIRED)
   find_package(gRPC CONFIG REQUIRED)
+  find_package(OpenSSL REQUIRED)
   # Its own CMake package asks for everything that its static library may need.
   find_path(WAGGLE_ROCKSDB_INCLUDE_DIR rocksdb/db.h REQUIRED)
   find_library(WAGGLE_ROCKSDB_LIBRARY rocksdb REQUIRED)

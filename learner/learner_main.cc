@@ -10,12 +10,14 @@
 #include "common/base/process/pool_monitor.h"
 #include "common/base/process/pool_process.h"
 #include "common/base/process/process.h"
+#include "common/base/process/security_flags.h"
 #include "common/base/status_macros.h"
 #include "common/hub/hub_client.h"
 #include "common/hub/key_store_client.h"
 #include "common/hub/model_client.h"
 #include "common/hub/pool_client.h"
 #include "common/net/local_address.h"
+#include "common/net/security/security.h"
 #include "common/net/server.h"
 #include "common/nn/device.h"
 #include "common/replay/replay_client.h"
@@ -38,6 +40,7 @@ struct LearnerFlags {
   std::string advertise;  // Empty: see ReachableAddress.
   std::optional<int64_t> index;
   std::string metrics_listen;
+  SecurityOptions security;
 };
 
 // The work of a learner of the pool.
@@ -97,6 +100,7 @@ class LearnerWork final : public PoolWork {
 };
 
 absl::Status Run(const LearnerFlags& flags, const StopToken& stop) {
+  WAGGLE_RETURN_IF_ERROR(SetProcessSecurity(flags.security));
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<PoolMonitor> monitor,
                           PoolMonitor::Start(flags.metrics_listen, "learner", LearnerFigures()));
   InferenceService inference;
@@ -133,6 +137,7 @@ int LearnerMain(int argc, char** argv) {
   waggle::LearnerFlags flags;
   waggle::AddCommonFlags(app.get(), &log);
   waggle::AddMetricsFlag(app.get(), &flags.metrics_listen);
+  waggle::AddServerSecurityFlags(app.get(), &flags.security);
   waggle::AddParamServerFlag(app.get(), &flags.hub_address);
   // Serves actors that ask this learner for their actions (actor.inference: server).
   CLI::Option* const listen = waggle::AddListenFlag(app.get(), &flags.listen);

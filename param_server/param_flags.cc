@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/process/flags.h"
+#include "common/base/process/security_flags.h"
 
 namespace waggle {
 
@@ -91,6 +92,7 @@ void AddParamFlags(CLI::App* app, ParamFlags* flags) {
                  "127.0.0.1:7080; port 0 takes a free one, which is written to the file \"web_address\" in --data-dir. "
                  "Every program that reaches the address can read the page. Only users of this machine can change "
                  "experiments. By default there is no page");
+  AddServerSecurityFlags(app, &flags->security);
   AddMetricsFlag(app, &flags->metrics_listen);
   AddCommonFlags(app, &flags->log);
 }

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "common/base/log_format.h"
+#include "common/net/security/security_options.h"
 #include "param_server/gradient_processes.h"
 
 namespace CLI {
@@ -31,6 +32,7 @@ struct ParamFlags {
   std::optional<int64_t> index;
   LogOptions log;
   std::string metrics_listen;  // Empty: serves no metrics.
+  SecurityOptions security;
 
   // INVALID_ARGUMENT, naming the flag, if the role's required flag is missing or a flag does not apply to the role.
   absl::Status Check() const;

@@ -6,6 +6,8 @@
 
 #include "common/base/process/flags.h"
 #include "common/base/process/process.h"
+#include "common/base/status_macros.h"
+#include "common/net/security/security.h"
 #include "param_server/gradient_processes.h"
 #include "param_server/hub_process.h"
 #include "param_server/param_flags.h"
@@ -16,6 +18,7 @@ namespace {
 constexpr int kUsageError = 2;
 
 absl::Status Run(const ParamFlags& flags, const StopToken& stop) {
+  WAGGLE_RETURN_IF_ERROR(SetProcessSecurity(flags.security));
   if (flags.role == ParamRole::kReducer) {
     return ServeGradients(flags.Gradients(), stop);
   }

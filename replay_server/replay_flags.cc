@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/base/process/flags.h"
+#include "common/base/process/security_flags.h"
 #include "common/config/table/shard_config.h"
 
 namespace waggle {
@@ -64,6 +65,7 @@ ReplayServerOptions ReplayFlags::ServerOptions() const {
 void AddReplayFlags(CLI::App* app, int64_t machine_bytes, ReplayFlags* flags) {
   AddCommonFlags(app, &flags->log);
   AddMetricsFlag(app, &flags->metrics_listen);
+  AddServerSecurityFlags(app, &flags->security);
   AddListenFlag(app, &flags->listen);
   AddAddressFlag(app, "--advertise", &flags->advertise,
                  "The address that other processes connect to; by default the listening address, or if that is a "

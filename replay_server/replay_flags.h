@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/base/log_format.h"
+#include "common/net/security/security_options.h"
 #include "replay_server/service/replay_server.h"
 
 namespace CLI {
@@ -31,6 +32,7 @@ struct ReplayFlags {
   std::optional<int64_t> index;
   LogOptions log;
   std::string metrics_listen;  // Empty: serves no metrics.
+  SecurityOptions security;
 
   ReplayServerOptions ServerOptions() const;
 };

@@ -17,6 +17,7 @@
 #include "common/hub/pool_client.h"
 #include "common/net/local_address.h"
 #include "common/net/rpc_figures.h"
+#include "common/net/security/security.h"
 #include "replay_server/replay_flags.h"
 #include "replay_server/replay_work.h"
 #include "replay_server/service/replay_exports.h"
@@ -67,6 +68,7 @@ absl::Status JoinPool(const ReplayFlags& flags, ReplayServer* server, Monitor* m
 }
 
 absl::Status RunReplayServer(const ReplayFlags& flags, const StopToken& stop) {
+  WAGGLE_RETURN_IF_ERROR(SetProcessSecurity(flags.security));
   Metrics metrics;
   MonitorOptions monitored;
   monitored.listen = flags.metrics_listen;

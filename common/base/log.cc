@@ -55,7 +55,7 @@ class JsonFormatter final : public spdlog::formatter {
         "\",\"role\":", JsonQuoted(view(message.logger_name)), ",\"host\":", JsonQuoted(HostName()),
         ",\"pid\":", getpid());
     const std::pair<const char*, const std::string*> fields[] = {
-        {"experiment", &context.experiment}, {"worker", &context.worker}, {"trace_id", &context.trace_id}};
+        {"experiment", &context.experiment}, {"worker", &context.worker}, {"trace_id", &context.trace_id}, {"caller", &context.caller}};
     for (const auto& [name, value] : fields) {
       if (!value->empty()) {
         absl::StrAppend(&line, ",\"", name, "\":", JsonQuoted(*value));

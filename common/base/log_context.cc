@@ -38,6 +38,7 @@ void Overlay(const LogContext& upper, LogContext* context) {
   Replace(upper.experiment, &context->experiment);
   Replace(upper.worker, &context->worker);
   Replace(upper.trace_id, &context->trace_id);
+  Replace(upper.caller, &context->caller);
 }
 
 std::string RandomDigits(size_t digits) {
@@ -86,6 +87,10 @@ LogContext CurrentLogContext() {
 
 std::string ThreadTraceId() {
   return of_thread.trace_id;
+}
+
+std::string ThreadCaller() {
+  return of_thread.caller;
 }
 
 std::string NewTraceId() {

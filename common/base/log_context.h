@@ -12,6 +12,7 @@ struct LogContext {
   std::string experiment;  // An experiment's id.
   std::string worker;      // The id of a worker in that experiment.
   std::string trace_id;    // 32 hexadecimal digits: the command or call that this thread works for.
+  std::string caller;      // The name of the caller of that call, if it is known.
 };
 
 // Sets the context of this thread's lines, until its end: fields that are empty in `context` stay as they are. Scopes
@@ -35,6 +36,9 @@ LogContext CurrentLogContext();
 
 // The trace of this thread's scopes; empty without one.
 std::string ThreadTraceId();
+
+// The caller of this thread's scopes; empty without one.
+std::string ThreadCaller();
 
 // A new random trace id.
 std::string NewTraceId();

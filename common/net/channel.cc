@@ -8,6 +8,8 @@
 
 #include <new>
 
+#include "common/net/security/security.h"
+
 namespace waggle {
 namespace {
 
@@ -59,8 +61,15 @@ std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const std:
   // A stray http_proxy variable must not stand between two processes of a cluster.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetString("waggle.purpose", purpose);  // Channels share a connection when their arguments are equal.
-  return grpc::CreateCustomChannel(address, credentials != nullptr ? credentials : grpc::InsecureChannelCredentials(),
-                                   arguments);
+  if (credentials != nullptr) {
+    return grpc::CreateCustomChannel(address, credentials, arguments);
+  }
+  const Security& security = ProcessSecurity();
+  if (const std::string& name = security.options().server_name; !security.options().tls.empty() && !name.empty()) {
+    // Servers of a pool come and go at addresses that no certificate can name, so they share a name.
+    arguments.SetSslTargetNameOverride(name);
+  }
+  return grpc::CreateCustomChannel(address, security.channel_credentials(), arguments);
 }
 
 void SetDeadline(absl::Duration timeout, grpc::ClientContext* context) {

@@ -19,8 +19,8 @@ inline constexpr int64_t kMaxMessageBytes = int64_t{64} << 20;
 inline constexpr int64_t kPieceBytes = int64_t{2} << 20;
 
 // A channel to HOST:PORT. Connects at the first call and again after a loss, with a short back-off. Channels of
-// different `purpose` do not share a connection, where bulk data would delay control messages. Not encrypted without
-// credentials.
+// different `purpose` do not share a connection, where bulk data would delay control messages. Without credentials the
+// process's are used: ProcessSecurity().
 std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const std::string& purpose,
                                           const Keepalive& keepalive = kClientKeepalive,
                                           const std::shared_ptr<grpc::ChannelCredentials>& credentials = nullptr);

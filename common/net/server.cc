@@ -12,6 +12,7 @@
 #include "common/net/channel.h"
 #include "common/net/grpc_log.h"
 #include "common/net/rpc_figures.h"
+#include "common/net/security/security.h"
 
 namespace waggle {
 namespace {
@@ -42,13 +43,15 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const std::string& l
                                                             const std::vector<grpc::Service*>& services,
                                                             const Keepalive& keepalive, RpcFigures* figures) {
   TakeGrpcLog();
+  WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::ServerCredentials> credentials,
+                          ProcessSecurity().ServerCredentialsFor(listen));
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Listener> listener, Listener::Open(listen));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   Configure(keepalive, &builder);
   std::unique_ptr<Acceptor> acceptor = builder.experimental().AddExternalConnectionAcceptor(
-      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
   for (grpc::Service* service : services) {
     builder.RegisterService(service);
   }

@@ -21,7 +21,8 @@ class RpcFigures;
 class RpcServer {
  public:
   // Listens on HOST:PORT; port 0 takes a free one. The services must outlive the server. INVALID_ARGUMENT for a
-  // malformed address; UNAVAILABLE if listening fails, for example on another server's port. Counts all calls into
+  // malformed address; UNAVAILABLE if listening fails, for example on another server's port. FAILED_PRECONDITION if the
+  // process's security has no certificate, or would serve plain text beyond this machine. Counts all calls into
   // `figures`, which outlive the server, unless they are null.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(const std::string& listen,
                                                           const std::vector<grpc::Service*>& services,

@@ -16,6 +16,7 @@
 #include "common/base/threads/executor.h"
 #include "common/net/call_trace.h"
 #include "common/net/raw_codec.h"
+#include "common/net/security/security.h"
 #include "common/net/status_convert.h"
 
 namespace waggle {
@@ -45,7 +46,7 @@ template <class Request, class Response, class Method>
 grpc::ServerUnaryReactor* AnswerUnary(grpc::CallbackServerContext* context, const grpc::ByteBuffer& bytes,
                                       grpc::ByteBuffer* response, size_t max_bytes, const Method& method) {
   const std::string trace_id = TraceIdOf(*context);
-  const LogScope scope({"", "", trace_id});
+  const LogScope scope({"", "", trace_id, ""});
   const absl::Status status = GuardedStatus([&]() -> absl::Status {
     Request request;
     WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, &request));
@@ -69,8 +70,10 @@ grpc::ServerUnaryReactor* AnswerLater(Executor* executor, grpc::CallbackServerCo
   }
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   const std::string trace_id = TraceIdOf(*context);
-  const absl::Status queued = executor->Submit([request, response, reactor, trace_id, method = std::move(method)] {
-    const LogScope scope({"", "", trace_id});
+  const std::string caller = ProcessSecurity().CallerOf(*context).name;
+  const absl::Status queued = executor->Submit([request, response, reactor, trace_id, caller,
+                                                method = std::move(method)] {
+    const LogScope scope({"", "", trace_id, caller});
     Response answer;
     const absl::Status status = GuardedStatus([&] { return method(*request, &answer); });
     LogRefusal(trace_id, status);

@@ -185,7 +185,9 @@ v1::ExperimentInfo HostState::View(const ExperimentRecord& record) const {
 
 std::string HostState::WithTrace(const std::string& event) {
   const std::string trace_id = ThreadTraceId();
-  return trace_id.empty() ? event : absl::StrCat(event, " (trace ", trace_id, ")");
+  const std::string caller = ThreadCaller();
+  return absl::StrCat(event, caller.empty() ? "" : absl::StrCat(" (by ", caller, ")"),
+                      trace_id.empty() ? "" : absl::StrCat(" (trace ", trace_id, ")"));
 }
 
 absl::Status HostState::SaveRecord(const ExperimentRecord& record, const std::string& event,

@@ -10,10 +10,13 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/build_info.h"
 #include "common/base/status_macros.h"
 #include "common/hub/hub_convert.h"
+#include "common/net/audit.h"
 #include "common/net/raw_codec.h"
+#include "common/net/security/security.h"
 #include "common/net/status_convert.h"
 #include "common/net/unary_method.h"
 #include "common/net/write_reactor.h"
@@ -57,6 +60,12 @@ Submission FromProto(const v1::SubmitRequest& request) {
   return submission;
 }
 
+// Logs a change, and returns its result.
+absl::Status Audited(const char* what, const std::string& id, absl::Status result) {
+  LogAudit(what, id, result);
+  return result;
+}
+
 // Sends an experiment after each change of its state.
 class ExperimentSource final : public WriteSource {
  public:
@@ -97,10 +106,17 @@ ExperimentService::ExperimentService(ExperimentHost* host)
 
 grpc::ServerUnaryReactor* ExperimentService::Submit(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  // Quotas are those of the caller, whatever the request says. Admins, and callers without a name, may name another.
+  const Caller caller = ProcessSecurity().CallerOf(*context);
+  const std::string owner = caller.roles.Has(AccessRole::kAdmin) ? "" : caller.name;
   return AnswerLater<v1::SubmitRequest, v1::SubmitResponse>(
       &waiters_, context, *request, response, kMaxSubmissionBytes,
-      [this](const v1::SubmitRequest& decoded, v1::SubmitResponse* answer) -> absl::Status {
-        WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> ids, host_->Submit(FromProto(decoded)));
+      [this, owner](const v1::SubmitRequest& decoded, v1::SubmitResponse* answer) -> absl::Status {
+        Submission submission = FromProto(decoded);
+        submission.owner = owner.empty() ? submission.owner : owner;
+        const absl::StatusOr<std::vector<std::string>> submitted = host_->Submit(submission);
+        LogAudit("submit", submitted.ok() ? absl::StrJoin(*submitted, ", ") : "", submitted.status());
+        WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> ids, submitted);
         answer->set_id(ids.front());
         if (const absl::StatusOr<v1::ExperimentInfo> first = host_->Get(ids.front());
             first.ok() && !first->group().empty()) {
@@ -157,7 +173,7 @@ grpc::ServerUnaryReactor* ExperimentService::Stop(grpc::CallbackServerContext* c
   return AnswerLater<v1::StopExperimentRequest, v1::ExperimentInfo>(
       &waiters_, context, *request, response, kMaxUnaryBytes,
       [this](const v1::StopExperimentRequest& decoded, v1::ExperimentInfo* answer) -> absl::Status {
-        WAGGLE_RETURN_IF_ERROR(host_->Stop(decoded.id()));
+        WAGGLE_RETURN_IF_ERROR(Audited("stop", decoded.id(), host_->Stop(decoded.id())));
         WAGGLE_ASSIGN_OR_RETURN(*answer, host_->Get(decoded.id()));
         return absl::OkStatus();
       });
@@ -172,7 +188,7 @@ grpc::ServerUnaryReactor* ExperimentService::Resume(grpc::CallbackServerContext*
         for (const v1::SetNumbersRequest::Number& limit : decoded.limits()) {
           limits.emplace_back(limit.key(), limit.value());
         }
-        WAGGLE_RETURN_IF_ERROR(host_->Resume(decoded.id(), limits));
+        WAGGLE_RETURN_IF_ERROR(Audited("resume", decoded.id(), host_->Resume(decoded.id(), limits)));
         WAGGLE_ASSIGN_OR_RETURN(*answer, host_->Get(decoded.id()));
         return absl::OkStatus();
       });
@@ -183,7 +199,8 @@ grpc::ServerUnaryReactor* ExperimentService::SetPriority(grpc::CallbackServerCon
   return AnswerLater<v1::SetPriorityRequest, v1::ExperimentInfo>(
       &waiters_, context, *request, response, kMaxUnaryBytes,
       [this](const v1::SetPriorityRequest& decoded, v1::ExperimentInfo* answer) -> absl::Status {
-        WAGGLE_RETURN_IF_ERROR(host_->SetPriority(decoded.id(), decoded.priority()));
+        WAGGLE_RETURN_IF_ERROR(
+            Audited("set the priority of", decoded.id(), host_->SetPriority(decoded.id(), decoded.priority())));
         WAGGLE_ASSIGN_OR_RETURN(*answer, host_->Get(decoded.id()));
         return absl::OkStatus();
       });
@@ -208,8 +225,9 @@ grpc::ServerUnaryReactor* ExperimentService::Set(grpc::CallbackServerContext* co
         for (const v1::SetNumbersRequest::Number& number : decoded.numbers()) {
           numbers.emplace_back(number.key(), number.value());
         }
-        WAGGLE_ASSIGN_OR_RETURN(const std::vector<SettingChange> changes,
-                                host_->Set(decoded.id(), numbers, decoded.dry_run()));
+        const absl::StatusOr<std::vector<SettingChange>> set = host_->Set(decoded.id(), numbers, decoded.dry_run());
+        LogAudit(decoded.dry_run() ? "try to set numbers of" : "set numbers of", decoded.id(), set.status());
+        WAGGLE_ASSIGN_OR_RETURN(const std::vector<SettingChange> changes, set);
         for (const SettingChange& change : changes) {
           v1::SetNumbersResponse::Change* const proto = answer->add_changes();
           proto->set_key(change.key);
@@ -225,7 +243,7 @@ grpc::ServerUnaryReactor* ExperimentService::Delete(grpc::CallbackServerContext*
   return AnswerLater<v1::DeleteExperimentRequest, v1::DeleteExperimentResponse>(
       &closers_, context, *request, response, kMaxUnaryBytes,
       [this](const v1::DeleteExperimentRequest& decoded, v1::DeleteExperimentResponse* /*answer*/) {
-        return host_->Delete(decoded.id());
+        return Audited("delete", decoded.id(), host_->Delete(decoded.id()));
       });
 }
 

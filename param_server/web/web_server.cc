@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
+#include "common/net/security/security.h"
 #include "param_server/web/assets.h"
 #include "param_server/web/web_answer.h"
 #include "param_server/web/web_guard.h"
@@ -23,6 +24,7 @@ HttpResponse WithPolicy(HttpResponse response) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<WebServer>> WebServer::Start(const std::string& listen, WebSource* source) {
+  WAGGLE_RETURN_IF_ERROR(ProcessSecurity().AllowPlainText("--web", listen));
   auto web = std::unique_ptr<WebServer>(new WebServer(source));
   HttpRoutes routes;
   for (const WebAsset& asset : WebAssets()) {

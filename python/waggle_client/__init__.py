@@ -24,6 +24,7 @@ from waggle_client.errors import (
     NotFound,
     PermissionDenied,
     ResourceExhausted,
+    Unauthenticated,
     Unavailable,
 )
 from waggle_client.info import Reconfiguration, ServerInfo, StorageInfo, TableInfo, UpdateCounts
@@ -84,6 +85,7 @@ __all__ = [
     "Stream",
     "Table",
     "TableInfo",
+    "Unauthenticated",
     "Unavailable",
     "UpdateCounts",
     "Writer",

@@ -14,6 +14,7 @@ from typing import Optional
 import grpc
 
 from waggle_client import _check, _fork, _table_proto, _wire, errors
+from waggle_client._security import Security
 
 log = logging.getLogger("waggle_client")
 
@@ -133,13 +134,16 @@ def check_address(address) -> None:
 class Link:
     """Thread-safe."""
 
-    def __init__(self, address: str, timeout: Optional[float]):
+    def __init__(self, address: str, timeout: Optional[float], security: Optional[Security] = None):
         check_address(address)
+        self._security = security or Security(None, None, None)
+        self._stamp = self._security.stamp()
         _fork.check()
         self.address = address
         self.timeout = _check.seconds("timeout", timeout)
         self._lock = threading.Lock()
         self._channels = {}
+        self._replaced = []  # Channels with certificates that have been replaced.
         self._closed = False
         self._forked = False
         self._created = {}  # The tables made by this client, and what to do if saved ones differ.
@@ -153,18 +157,24 @@ class Link:
                 raise errors.FailedPrecondition(_fork.message(f"the client of {self.address}"))
             if self._closed:
                 raise errors.FailedPrecondition("the client is closed")
+            stamp = self._security.stamp()
+            if stamp != self._stamp:
+                # Open streams go on with the old channels.
+                self._replaced += self._channels.values()
+                self._stamp, self._channels = stamp, {}
             if purpose not in self._channels:
                 options = (*_OPTIONS, ("waggle.purpose", purpose))  # Equal options would share a connection.
-                self._channels[purpose] = grpc.insecure_channel(self.address, options=options)
+                self._channels[purpose] = self._security.channel(self.address, options)
             return self._channels[purpose]
 
     def _method(self, name):
-        method = self._methods.get(name)
-        if method is None:
+        channel = self.channel("control")
+        made_for, method = self._methods.get(name, (None, None))
+        if made_for is not channel:
             path, request, response = _wire.method(name)
             encode = lambda message: message if isinstance(message, bytes) else message.SerializeToString()
-            call = self.channel("control").unary_unary(path, encode, response.FromString)
-            method = self._methods[name] = (call, request)
+            method = (channel.unary_unary(path, encode, response.FromString), request)
+            self._methods[name] = (channel, method)
         return method
 
     def request(self, name):
@@ -288,13 +298,13 @@ class Link:
     def forked(self):
         self._lock = threading.Lock()
         self._forked = True
-        _fork.left_behind.append((self._channels, self._methods))
-        self._channels, self._methods = {}, {}
+        _fork.left_behind.append((self._channels, self._replaced, self._methods))
+        self._channels, self._replaced, self._methods = {}, [], {}
         return False
 
     def close(self):
         with self._lock:
             self._closed = True
-            channels = list(self._channels.values())
+            channels = [*self._channels.values(), *self._replaced]
         for channel in channels:
             channel.close()

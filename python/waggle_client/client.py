@@ -1,6 +1,7 @@
 """The client of a replay server."""
 
 import difflib
+import os
 import threading
 import time
 import weakref
@@ -10,6 +11,7 @@ from waggle_client import _check, _fork, _table_proto, errors
 from waggle_client._draws import IdleSamplers
 from waggle_client._insert import WriterCore, WriterOptions
 from waggle_client._link import SAVED_POLICIES, Backoff, Link, log, new_id
+from waggle_client._security import Security
 from waggle_client.batch import Batch
 from waggle_client.info import Reconfiguration, ServerInfo, TableInfo, UpdateCounts, server_info, table_info
 from waggle_client.sampler import DrawCore, Sampler, SamplerCore, SamplerOptions
@@ -60,8 +62,19 @@ class Client:
     you make clients, or start processes by "spawn".
     """
 
-    def __init__(self, address: str, timeout: Optional[float] = 10.0):
-        self._link = Link(address, timeout)
+    def __init__(
+        self,
+        address: str,
+        timeout: Optional[float] = 10.0,
+        *,
+        tls: Optional[os.PathLike] = None,
+        token_file: Optional[os.PathLike] = None,
+        server_name: Optional[str] = None,
+    ):
+        """tls: the folder with ca.crt and, unless there is a token_file, tls.crt and tls.key. server_name: the name that
+        the server's certificate must have, by default server.waggle; "" is the host of `address`. None of them given, the
+        environment variables WAGGLE_TLS, WAGGLE_TOKEN_FILE and WAGGLE_SERVER_NAME count: docs/security.md."""
+        self._link = Link(address, timeout, Security(tls, token_file, server_name))
         self._children = _Children()
         self._idle = IdleSamplers()
 

@@ -42,8 +42,14 @@ class AlreadyExists(Error):
     code = "ALREADY_EXISTS"
 
 
+class Unauthenticated(Error):
+    """The server knows neither the certificate nor the token."""
+
+    code = "UNAUTHENTICATED"
+
+
 class PermissionDenied(Error):
-    """The server does not allow it."""
+    """The server does not allow it, for example to this caller's role."""
 
     code = "PERMISSION_DENIED"
 

@@ -22,7 +22,8 @@ Command Parse(const std::string& line) {
   for (const std::string& word : words) {
     arguments.push_back(word.c_str());
   }
-  return ParseCommand(static_cast<int>(arguments.size()), arguments.data());
+  SecurityOptions security;
+  return ParseCommand(static_cast<int>(arguments.size()), arguments.data(), &security);
 }
 
 PrintAndExit Printed(const Command& command) {
@@ -480,7 +481,9 @@ TEST_CASE("The error of a wrong flag value has the flag and the value", "[unit]"
           arguments.push_back(value.c_str());
         }
         INFO(one.command[0] << " " << flag << " \"" << value << "\"");
-        const PrintAndExit printed = Printed(ParseCommand(static_cast<int>(arguments.size()), arguments.data()));
+        SecurityOptions security;
+        const PrintAndExit printed =
+            Printed(ParseCommand(static_cast<int>(arguments.size()), arguments.data(), &security));
         CHECK(printed.status == 2);
         // "--flag=" is a flag without a value.
         CHECK_THAT(printed.text, Catch::Contains(": " + one.flag + ": ") && Catch::EndsWith(" --help\n") &&
@@ -490,7 +493,8 @@ TEST_CASE("The error of a wrong flag value has the flag and the value", "[unit]"
     }
   }
   const char* const empty_path[] = {"waggle", "evaluate", ""};
-  CHECK_THAT(Printed(ParseCommand(3, empty_path)).text, Catch::Contains(": PATH: got \"\""));
+  SecurityOptions security;
+  CHECK_THAT(Printed(ParseCommand(3, empty_path, &security)).text, Catch::Contains(": PATH: got \"\""));
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ def get(address, path):
 
 
 class Service:
-    def __init__(self, bin_folder, folder):
+    def __init__(self, bin_folder, folder, flags=None):
+        """flags: further words of a part's command line, by part."""
         self.bin = pathlib.Path(bin_folder)
         self.folder = pathlib.Path(folder)
         self.hub = free_address()
@@ -59,7 +60,7 @@ class Service:
             self.metrics[part] = free_address()
             with open(self.log(part), "w") as log:
                 self.processes[part] = subprocess.Popen(
-                    [self.bin / command[0], *command[1:], "--metrics-listen", self.metrics[part]],
+                    [self.bin / command[0], *command[1:], "--metrics-listen", self.metrics[part], *(flags or {}).get(part, [])],
                     stdout=log, stderr=log, env=environment)
 
     def log(self, part):

@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "common/base/build_info.h"
 #include "common/base/file.h"
+#include "common/net/security/security.h"
 
 namespace waggle {
 namespace {
@@ -47,6 +48,12 @@ double StartTime(double ticks_after_boot, double ticks_per_second) {
 }  // namespace
 
 void WriteProcessFigures(const std::string& part, PrometheusText* text) {
+  const Refusals& refusals = ProcessSecurity().refusals();
+  for (int i = 0; i < Refusals::kReasons; ++i) {
+    const auto reason = static_cast<Refusals::Reason>(i);
+    text->Counter("waggle_security_refused_total", "Calls and connections that were refused, by reason.",
+                  static_cast<double>(refusals.count(reason)), {{"reason", Refusals::Name(reason)}});
+  }
   text->Gauge("waggle_build_info", "Always 1; the labels tell the version and the part.", 1,
               {{"version", kVersion}, {"part", part}});
   const auto ticks = static_cast<double>(sysconf(_SC_CLK_TCK));

@@ -60,7 +60,8 @@ TableConfig TableOfARun() {
 TEST_CASE("The examples of help and pages are valid changes, and do not stall the table", "[unit]") {
   std::vector<std::string> examples;
   const char* const help_arguments[] = {"waggle", "reconfigure", "--help"};
-  const Command help = ParseCommand(3, help_arguments);
+  SecurityOptions security;
+  const Command help = ParseCommand(3, help_arguments, &security);
   for (const absl::string_view word : absl::StrSplit(std::get<PrintAndExit>(help).text, absl::ByAnyChar(" \n"))) {
     if (absl::StrContains(word, "=") && !absl::StartsWith(word, "KEY=")) {
       examples.emplace_back(word);
