@@ -7,8 +7,8 @@
 // new priorities), and shards_SERVERS_LOAD (the same mix). LOAD is the bytes of an item that shares no rows, cartpole
 // (52 bytes in five columns), cartpole_windows (the same three-step transitions with shared rows) or frames (three-step
 // transitions of four stacked frames of 84×84 bytes, with shared rows; sampled without compression, and with it as
-// frames_lz4 and frames_zstd). With WAGGLE_BENCH_TLS=DIR also tls_insert_40kB and tls_sample_40kB, with the certificates
-// of that folder, beside the same without encryption.
+// frames_lz4 and frames_zstd). With WAGGLE_BENCH_TLS=DIR also tls_insert_40kB and tls_sample_40kB, with the
+// certificates of that folder, beside the same without encryption.
 
 #include <cmath>
 #include <cstdlib>
