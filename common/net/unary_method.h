@@ -46,7 +46,7 @@ template <class Request, class Response, class Method>
 grpc::ServerUnaryReactor* AnswerUnary(grpc::CallbackServerContext* context, const grpc::ByteBuffer& bytes,
                                       grpc::ByteBuffer* response, size_t max_bytes, const Method& method) {
   const std::string trace_id = TraceIdOf(*context);
-  const LogScope scope({"", "", trace_id, ""});
+  const LogScope scope({"", "", trace_id});
   const absl::Status status = GuardedStatus([&]() -> absl::Status {
     Request request;
     WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, &request));
