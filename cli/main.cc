@@ -525,6 +525,7 @@ int Do(const ServeEnvironmentFlags& flags) {
 int CommandMain(int argc, char** argv) {
   waggle::EndWhereMemoryRunsOut();
   waggle::SetProcessLogContext({"", "", waggle::OwnTraceId()});
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);  // Errors are told once, by the verb.
   waggle::SecurityOptions security;
   const waggle::Command command = waggle::ParseCommand(argc, argv, &security);
   if (const absl::Status secured = waggle::SetProcessSecurity(security); !secured.ok()) {

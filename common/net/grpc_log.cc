@@ -4,11 +4,16 @@
 #include <grpc/support/log.h>
 #include <grpcpp/version_info.h>
 
+#include <atomic>
+#include <cstdint>
 #include <cstdlib>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/log.h"
+#include "common/base/steady_now.h"
+#include "common/net/security/security.h"
 
 namespace waggle {
 
@@ -36,7 +41,21 @@ LogLevel LevelOf(gpr_log_severity severity) {
   return LogLevel::kError;
 }
 
+// Counts a failed handshake. True if its line should not be logged, because strangers could fill the log.
+bool CountHandshake(absl::string_view message) {
+  static std::atomic<int64_t> logged{-1};
+  if (!absl::StrContains(message, "Handshake failed")) {
+    return false;
+  }
+  ProcessSecurity().mutable_refusals()->Count(SecurityRefusals::kHandshake);
+  const int64_t second = absl::ToInt64Seconds(SteadyElapsed());
+  return logged.exchange(second) == second;
+}
+
 void Take(gpr_log_func_args* line) {
+  if (CountHandshake(line->message)) {
+    return;
+  }
   const absl::string_view path = line->file;
   LogMessage(LevelOf(line->severity),
              absl::StrCat("gRPC: ", path.substr(path.rfind('/') + 1), ":", line->line, ": ", line->message));

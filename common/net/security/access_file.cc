@@ -27,7 +27,7 @@ bool IsRole(const std::string& text) {
   return AccessRoleOf(text).has_value();
 }
 
-bool IsCertificateName(const std::string& text) {
+bool IsNotEmpty(const std::string& text) {
   return !text.empty();
 }
 
@@ -38,8 +38,8 @@ struct CallerFields {
 
   void Visit(ConfigVisitor& visitor) {
     visitor.TextList("roles", &roles, &IsRole, "reader, submitter, worker or admin");
-    visitor.TextList("tokens", &tokens, &IsTokenHash, "sha256: and the 64 hexadecimal digits of a token's hash");
-    visitor.TextList("certificates", &certificates, &IsCertificateName, "a name in a certificate");
+    visitor.TextList("tokens", &tokens, &IsNotEmpty, "a token's hash");
+    visitor.TextList("certificates", &certificates, &IsNotEmpty, "a name in a certificate");
   }
   absl::Status Validate() const {
     if (roles.empty()) {
@@ -47,6 +47,11 @@ struct CallerFields {
     }
     if (tokens.empty() && certificates.empty()) {
       return absl::InvalidArgumentError("tokens: got none, and no certificates; wanted one at least");
+    }
+    if (!std::all_of(tokens.begin(), tokens.end(), &IsTokenHash)) {
+      // It may be a token itself, which no log should have.
+      return absl::InvalidArgumentError(absl::StrCat("tokens: got a text that is no hash; wanted ", kTokenHashPrefix,
+                                                     " and ", kTokenHashDigits, " hexadecimal digits"));
     }
     return absl::OkStatus();
   }

@@ -3,6 +3,8 @@
 #include <grpc/grpc_security_constants.h>
 #include <grpcpp/security/auth_context.h>
 
+#include <atomic>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -10,6 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/guard.h"
+#include "common/base/log.h"
+#include "common/base/steady_now.h"
+#include "common/base/utf8.h"
 #include "common/net/security/method_access.h"
 #include "common/net/status_convert.h"
 
@@ -18,6 +23,7 @@ namespace {
 
 constexpr char kAuthorization[] = "authorization";
 constexpr char kBearer[] = "Bearer ";
+constexpr size_t kMostLoggedBytes = 200;
 
 std::string ToText(grpc::string_ref text) {
   return std::string(text.data(), text.size());
@@ -117,7 +123,15 @@ grpc::Status CallGuard::Process(const InputMetadata& metadata, grpc::AuthContext
                                 OutputMetadata* /*response*/) {
   // The context is the connection's and must not change: several callers may share a connection.
   return ToGrpcStatus(GuardedStatus([&]() -> absl::Status {
-    return LetIn(FactsOf(metadata, *context, HeaderOf(metadata, ":path")), *list_(), refusals_).status();
+    const CallFacts call = FactsOf(metadata, *context, HeaderOf(metadata, ":path"));
+    absl::Status status = LetIn(call, *list_(), refusals_).status();
+    static std::atomic<int64_t> logged{-1};
+    // One a second: strangers must not fill the log.
+    if (const int64_t second = absl::ToInt64Seconds(SteadyElapsed());
+        !status.ok() && logged.exchange(second) != second) {
+      LogWarning("refused a call of ", Utf8Prefix(call.path, kMostLoggedBytes), ": ", status.message());
+    }
+    return status;
   }));
 }
 

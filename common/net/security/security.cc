@@ -46,11 +46,6 @@ std::shared_ptr<FileWatcherCertificateProvider> NewProvider(const CertificateFil
 }
 
 void LogCertificate(const CertificateFiles& files, const CertificateFacts& facts) {
-  if (files.certificate.empty()) {
-    LogInfo("TLS without an own certificate: trusts the authorities of ", files.authorities, ", the first of ",
-            absl::StrJoin(facts.names, ", "));
-    return;
-  }
   LogInfo("TLS with the certificate ", files.certificate, " for ", absl::StrJoin(facts.names, ", "), ", until ",
           absl::FormatTime(facts.expires, absl::UTCTimeZone()), ", SHA-256 ", facts.fingerprint);
 }
@@ -85,8 +80,7 @@ absl::Status Security::Load() {
     return absl::OkStatus();
   }
   WAGGLE_ASSIGN_OR_RETURN(files_, FindCertificates(options_.tls));
-  WAGGLE_ASSIGN_OR_RETURN(const CertificateFacts facts, CheckCertificates(files_, absl::Now()));
-  LogCertificate(files_, facts);
+  WAGGLE_RETURN_IF_ERROR(CheckCertificates(files_, absl::Now()).status());
   if (!options_.access.empty()) {
     WAGGLE_ASSIGN_OR_RETURN(AccessList list, options_.load_access(options_.access));
     MutexLock lock(&mutex_);
@@ -124,7 +118,7 @@ void Security::WatchFiles() {
       const absl::StatusOr<CertificateFacts> facts = CheckCertificates(files_, now);
       if (!facts.ok()) {
         LogError("TLS: new connections will fail: ", facts.status().message());
-      } else if (replaced) {
+      } else if (replaced && !files_.certificate.empty()) {
         LogCertificate(files_, *facts);
       }
       if (facts.ok() && facts->expires - now < kSoon) {
@@ -178,6 +172,8 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> Security::ServerCredent
     return absl::FailedPreconditionError(absl::StrCat(
         options_.tls, ": got no tls.crt and tls.key; wanted both, because this process serves at ", listen));
   }
+  WAGGLE_ASSIGN_OR_RETURN(const CertificateFacts facts, CheckCertificates(files_, absl::Now()));
+  LogCertificate(files_, facts);
   grpc::experimental::TlsServerCredentialsOptions tls(NewProvider(files_, options_.reload_period));
   tls.watch_root_certs();
   tls.watch_identity_key_cert_pairs();

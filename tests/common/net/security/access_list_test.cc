@@ -67,7 +67,7 @@ TEST_CASE("Wrong files of callers are refused, and the error names the key", "[u
     const absl::StatusOr<AccessList> list = ListOf(text);
     REQUIRE_CODE(list, absl::StatusCode::kInvalidArgument);
     CHECK_THAT(std::string(list.status().message()), Catch::Contains(key));
-    CHECK_THAT(std::string(list.status().message()), !Catch::Contains("secret\""));
+    CHECK_THAT(std::string(list.status().message()), !Catch::Contains("secret"));
   }
 }
 
