@@ -19,7 +19,7 @@ import threading
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/metrics")]
+sys.path.insert(0, str(ROOT / "tests/metrics"))
 
 from service import Service, eventually, free_address, get
 
@@ -57,6 +57,10 @@ class SecurityTest(unittest.TestCase):
     def setUpClass(cls):
         cls.temporary = tempfile.TemporaryDirectory()
         cls.folder = pathlib.Path(cls.temporary.name)
+        shutil.copytree(ROOT / "python/waggle_client", cls.folder / "python/waggle_client")
+        subprocess.run([sys.executable, ROOT / "python/proto_build.py", cls.folder / "python/waggle_client/waggle_v1.binpb"],
+                       check=True)
+        sys.path.insert(0, str(cls.folder / "python"))
         certificates(cls.folder / "certificates")
         certificates(cls.folder / "other")
         shutil.copytree(cls.folder / "certificates/ca", cls.folder / "expired/ca")
@@ -211,18 +215,18 @@ class SecurityTest(unittest.TestCase):
                 eventually("the server reads them", lambda: read() > before)
                 eventually("rows go on", lambda: len(added) > items + 100)
                 with waggle.Client(address, tls=self.folder / "certificates/worker") as other:
-                    self.assertGreater(other.table("numbers").num_items, 0)
+                    self.assertGreater(other.table("numbers").items, 0)
         finally:
             stop.set()
             writing.join()
-        self.assertEqual(client.table("numbers").num_items, len(added))
+        self.assertEqual(client.table("numbers").items, len(added))
         with self.assertRaises(waggle.Unauthenticated):
             waggle.Client(address, tls=self.folder / "certificates/ca").describe()
         with self.assertRaises(waggle.PermissionDenied):
             with waggle.Client(address, tls=self.folder / "certificates/reader") as reader:
-                self.assertEqual(reader.table("numbers").num_items, len(added))
+                self.assertEqual(reader.table("numbers").items, len(added))
                 reader.clear("numbers")
-        self.assertEqual(client.table("numbers").num_items, len(added))
+        self.assertEqual(client.table("numbers").items, len(added))
 
     def test_7_changed_callers_count_at_once_and_changes_are_audited(self):
         text = self.access.read_text()
