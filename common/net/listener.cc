@@ -34,6 +34,19 @@ constexpr int kTriesForAPort = 20;
 constexpr int kMostAtATime = 1024;
 constexpr absl::Duration kComplainInterval = absl::Seconds(30);
 
+// The host of an address, in bytes. An IPv6 host is a whole network of 64 bits, because one machine has all of them.
+std::string HostOf(const sockaddr_storage& address) {
+  constexpr size_t kNetworkBytes = 8;
+  if (address.ss_family == AF_INET6) {
+    const in6_addr& host = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+    const auto* const bytes = reinterpret_cast<const char*>(&host);
+    return IN6_IS_ADDR_V4MAPPED(&host) ? std::string(bytes + sizeof(host) - sizeof(in_addr), sizeof(in_addr))
+                                       : std::string(bytes, kNetworkBytes);
+  }
+  const auto* const bytes = reinterpret_cast<const char*>(&reinterpret_cast<const sockaddr_in&>(address).sin_addr);
+  return std::string(bytes, sizeof(in_addr));
+}
+
 std::string ErrorText(int error) {
   return std::strerror(error);
 }
@@ -303,6 +316,12 @@ bool Listener::AcceptSome(int socket) {
     socklen_t size = sizeof(peer);
     if (getpeername(accepted, reinterpret_cast<sockaddr*>(&peer), &size) != 0) {
       close(accepted);
+      continue;
+    }
+    if (!rates_.Take(HostOf(peer))) {
+      close(accepted);
+      Complain(absl::StrCat("one host opens more than ", kConnectionRate.per_second,
+                            " connections a second; those beyond are closed"));
       continue;
     }
     accepted_(accepted);

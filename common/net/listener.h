@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/threads/thread.h"
+#include "common/net/security/peer_rates.h"
 
 namespace waggle {
 
@@ -21,6 +22,9 @@ class Listener {
   // The longest time that sent bytes may be unanswered. Without it, a connection with full buffers would stay for a
   // quarter of an hour after its client lost power.
   static constexpr int kSendTimeoutMs = 20'000;
+
+  // New connections of one host. A pool of a thousand processes on one host may start at once.
+  static constexpr PeerRateOptions kConnectionRate = {200, 8192};
 
   // Listens on HOST:PORT, on all addresses of a name. Port 0 takes a free one, the same for all. 0.0.0.0 and [::] are
   // all addresses of the machine, of both protocols if possible. INVALID_ARGUMENT for a malformed address; UNAVAILABLE,
@@ -57,6 +61,7 @@ class Listener {
   const std::string address_;
   const int wake_;  // An eventfd: readable once the thread must stop.
   Accepted accepted_;
+  PeerRates rates_{kConnectionRate};
   std::atomic<int64_t> failures_{0};
   absl::Time complained_ = absl::InfinitePast();  // Owned by the thread.
   Thread thread_;

@@ -55,6 +55,8 @@ const char* SecurityRefusals::Name(Reason reason) {
       return "role";
     case kUnknownMethod:
       return "unknown_method";
+    case kRate:
+      return "rate";
   }
   return "unknown";
 }
@@ -124,7 +126,14 @@ grpc::Status CallGuard::Process(const InputMetadata& metadata, grpc::AuthContext
   // The context is the connection's and must not change: several callers may share a connection.
   return ToGrpcStatus(GuardedStatus([&]() -> absl::Status {
     const CallFacts call = FactsOf(metadata, *context, HeaderOf(metadata, ":path"));
-    absl::Status status = LetIn(call, *list_(), refusals_).status();
+    const absl::StatusOr<Caller> caller = LetIn(call, *list_(), refusals_);
+    absl::Status status = caller.status();
+    if (caller.ok() && !caller->name.empty() && !caller->roles.Intersects(AccessRole::kWorker | AccessRole::kAdmin) &&
+        !rates_.Take(caller->name)) {
+      refusals_->Count(SecurityRefusals::kRate);
+      status = absl::ResourceExhaustedError(
+          absl::StrCat("calls: got more than ", kCallRate.per_second, " a second of ", caller->name, "; wanted fewer"));
+    }
     static std::atomic<int64_t> logged{-1};
     // One a second: strangers must not fill the log.
     if (const int64_t second = absl::ToInt64Seconds(SteadyElapsed());

@@ -17,16 +17,18 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/net/security/access_list.h"
+#include "common/net/security/peer_rates.h"
 
 namespace waggle {
 
 // Why calls and connections were refused. Counters of a process. Thread-safe.
 class SecurityRefusals {
  public:
-  enum Reason { kHandshake, kNoCaller, kUnknownToken, kUnknownCertificate, kRole, kUnknownMethod };
-  static constexpr int kReasons = 6;
+  enum Reason { kHandshake, kNoCaller, kUnknownToken, kUnknownCertificate, kRole, kUnknownMethod, kRate };
+  static constexpr int kReasons = 7;
 
-  // "handshake", "no_caller", "unknown_token", "unknown_certificate", "role", "unknown_method".
+  // "handshake", "no_caller", "unknown_token", "unknown_certificate", "role", "unknown_method",
+  // "rate".
   static const char* Name(Reason reason);
 
   void Count(Reason reason) { counts_[reason].fetch_add(1, std::memory_order_relaxed); }
@@ -53,6 +55,9 @@ absl::StatusOr<Caller> Identify(const CallFacts& call, const AccessList& list, S
 // Lets calls in, before a server's handlers see them. Thread-safe; does not block.
 class CallGuard final : public grpc::AuthMetadataProcessor {
  public:
+  // Calls of one caller that is neither a worker nor an admin. Beyond it they end with RESOURCE_EXHAUSTED.
+  static constexpr PeerRateOptions kCallRate = {100, 1000};
+
   // `list` returns the present list; it is called for each call.
   CallGuard(std::function<std::shared_ptr<const AccessList>()> list, SecurityRefusals* refusals)
       : list_(std::move(list)), refusals_(refusals) {}
@@ -64,6 +69,7 @@ class CallGuard final : public grpc::AuthMetadataProcessor {
  private:
   const std::function<std::shared_ptr<const AccessList>()> list_;
   SecurityRefusals* const refusals_;
+  PeerRates rates_{kCallRate};
 };
 
 // The facts of a call, from its metadata and its connection's certificate.

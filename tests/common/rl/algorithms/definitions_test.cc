@@ -156,7 +156,7 @@ TEST_CASE("options and sections that do not fit each other are refused by the ke
       {"name: impala", "actor: {inference: server}\nlearner: {gradients: push, processes: 2}\n",
        "learner.processes: 2"},
       {"name: a2c, normalize_returns: false", "learner: {gradients: push, processes: 2}\n",
-       "learner.gradients: push: actors of algorithm a2c wait"},
+       "learner.gradients: got push; wanted local, or learner.processes: 1"},
       {"name: a2c", "learner: {processes: 2}\n", ""},
       {"name: apex_dqn", "learner: {gradients: push}\n", "learner.processes of at least 2"},
       {"name: impala, entropy: {rule: stages}", "learner: {gradients: push, processes: 2}\n",
