@@ -24,7 +24,6 @@ HttpResponse WithPolicy(HttpResponse response) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<WebServer>> WebServer::Start(const std::string& listen, WebSource* source) {
-  WAGGLE_RETURN_IF_ERROR(ProcessSecurity().AllowPlainText("--web", listen));
   auto web = std::unique_ptr<WebServer>(new WebServer(source));
   HttpRoutes routes;
   for (const WebAsset& asset : WebAssets()) {
@@ -43,6 +42,7 @@ absl::StatusOr<std::unique_ptr<WebServer>> WebServer::Start(const std::string& l
   options.threads = 8;            // Some may wait for replay servers.
   options.max_connections = 256;  // A browser opens up to six, and a page asks for several things at once.
   WAGGLE_ASSIGN_OR_RETURN(web->server_, HttpServer::Start(listen, std::move(routes), options));
+  WAGGLE_RETURN_IF_ERROR(ProcessSecurity().AllowPlainText("--web", listen));
   return web;
 }
 
