@@ -182,6 +182,9 @@ OF_NOTHING = {
                 ),
             ],
             "timeout": TIMEOUTS,
+            "tls": [(5, TYPE), (True, TYPE), ([], TYPE)],
+            "token_file": [(5, TYPE), ([], TYPE), ("file", VALUE)],  # A token without tls.
+            "server_name": [(5, TYPE), (b"name", TYPE)],
         },
     ),
     "Column": (

@@ -6,7 +6,7 @@ from typing import Optional
 
 import grpc
 
-from waggle_client import errors
+from waggle_client import _check, errors
 
 _AUTHORITIES, _CERTIFICATE, _KEY = "ca.crt", "tls.crt", "tls.key"
 _TLS_VARIABLE, _TOKEN_VARIABLE, _NAME_VARIABLE = "WAGGLE_TLS", "WAGGLE_TOKEN_FILE", "WAGGLE_SERVER_NAME"
@@ -18,6 +18,11 @@ class Security:
 
     def __init__(self, tls: Optional[os.PathLike], token_file: Optional[os.PathLike], server_name: Optional[str]):
         """None stands for the environment variables WAGGLE_TLS, WAGGLE_TOKEN_FILE and WAGGLE_SERVER_NAME; "" for none."""
+        for argument, value in (("tls", tls), ("token_file", token_file)):
+            if value is not None and not isinstance(value, (str, os.PathLike)):
+                raise _check.wrong_type(argument, value, "a path")
+        if server_name is not None and not isinstance(server_name, str):
+            raise _check.wrong_type("server_name", server_name, "a name, such as server.waggle")
         tls = os.environ.get(_TLS_VARIABLE, "") if tls is None else tls
         token_file = os.environ.get(_TOKEN_VARIABLE, "") if token_file is None else token_file
         self._name = os.environ.get(_NAME_VARIABLE, SERVER_NAME) if server_name is None else server_name
