@@ -64,7 +64,7 @@ std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const std:
   if (credentials != nullptr) {
     return grpc::CreateCustomChannel(address, credentials, arguments);
   }
-  const Security& security = ProcessSecurity();
+  Security& security = ProcessSecurity();
   if (const std::string& name = security.options().server_name; !security.options().tls.empty() && !name.empty()) {
     // Servers of a pool come and go at addresses that no certificate can name, so they share a name.
     arguments.SetSslTargetNameOverride(name);

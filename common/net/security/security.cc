@@ -76,7 +76,6 @@ absl::Status Security::Load() {
             flag, ": got ", *value, " without --tls; wanted both, because tokens must not travel in plain text"));
       }
     }
-    channel_credentials_ = grpc::InsecureChannelCredentials();
     return absl::OkStatus();
   }
   WAGGLE_ASSIGN_OR_RETURN(files_, FindCertificates(options_.tls));
@@ -86,6 +85,17 @@ absl::Status Security::Load() {
     MutexLock lock(&mutex_);
     list_ = std::make_shared<AccessList>(std::move(list));
   }
+  if (!options_.token_file.empty()) {
+    WAGGLE_ASSIGN_OR_RETURN(token_, ReadToken(options_.token_file));
+  }
+  return absl::OkStatus();
+}
+
+void Security::Begin() {
+  if (options_.tls.empty()) {
+    channel_credentials_ = grpc::InsecureChannelCredentials();
+    return;
+  }
   grpc::experimental::TlsChannelCredentialsOptions tls;
   tls.set_certificate_provider(NewProvider(files_, options_.reload_period));
   tls.watch_root_certs();
@@ -93,12 +103,16 @@ absl::Status Security::Load() {
     tls.watch_identity_key_cert_pairs();
   }
   channel_credentials_ = grpc::experimental::TlsCredentials(tls);
-  if (!options_.token_file.empty()) {
-    WAGGLE_ASSIGN_OR_RETURN(const std::string token, ReadToken(options_.token_file));
-    channel_credentials_ = grpc::CompositeChannelCredentials(channel_credentials_, grpc::AccessTokenCredentials(token));
+  if (!token_.empty()) {
+    channel_credentials_ =
+        grpc::CompositeChannelCredentials(channel_credentials_, grpc::AccessTokenCredentials(token_));
   }
   thread_ = Thread("certificates", [this] { WatchFiles(); });
-  return absl::OkStatus();
+}
+
+const std::shared_ptr<grpc::ChannelCredentials>& Security::channel_credentials() {
+  absl::call_once(begun_, [this] { Begin(); });
+  return channel_credentials_;
 }
 
 void Security::WatchFiles() {
@@ -164,6 +178,7 @@ absl::Status Security::AllowPlainText(const std::string& flag, const std::string
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> Security::ServerCredentialsFor(const std::string& listen) {
+  absl::call_once(begun_, [this] { Begin(); });
   if (options_.tls.empty()) {
     WAGGLE_RETURN_IF_ERROR(AllowPlainText("--listen", listen));
     return grpc::InsecureServerCredentials();

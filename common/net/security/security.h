@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/base/call_once.h"
 #include "absl/status/statusor.h"
 #include "common/base/threads/mutex.h"
 #include "common/base/threads/thread.h"
@@ -29,7 +30,7 @@ class Security {
   Security& operator=(const Security&) = delete;
 
   // Of all channels of the process.
-  const std::shared_ptr<grpc::ChannelCredentials>& channel_credentials() const { return channel_credentials_; }
+  const std::shared_ptr<grpc::ChannelCredentials>& channel_credentials();
 
   // Of a server at HOST:PORT. FAILED_PRECONDITION without a certificate, or for plain text beyond this machine.
   absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentialsFor(const std::string& listen);
@@ -49,6 +50,8 @@ class Security {
   explicit Security(const SecurityOptions& options) : options_(options) {}
 
   absl::Status Load();
+  // Threads start here, at the first use: a process blocks signals before it starts threads.
+  void Begin();
   void WatchFiles();
   // Reads what has changed, and logs it.
   void Reload(const std::string& before, const std::string& now);
@@ -56,6 +59,8 @@ class Security {
 
   const SecurityOptions options_;
   CertificateFiles files_;
+  std::string token_;
+  absl::once_flag begun_;
   std::shared_ptr<grpc::ChannelCredentials> channel_credentials_;
   SecurityRefusals refusals_;
   Mutex mutex_;
