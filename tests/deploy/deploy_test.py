@@ -3,8 +3,8 @@
 
 usage: deploy_test.py [TEST …]      a TEST is a class or CLASS.METHOD of this file; by default all
 
-Needs a container engine, docker compose or docker-compose, and the results of ./dev build. Without an engine it prints
-that and tests nothing. Containers, networks and volumes are removed afterwards; images stay, for the next time.
+Needs a container engine, docker compose or docker-compose, and the results of ./dev debs and ./dev build. Without an engine
+it prints that and tests nothing. Containers, networks and volumes are removed afterwards; images stay, for the next time.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ class Images(unittest.TestCase):
 
     def test_the_executables_compute_by_openblas_on_both(self):
         for image in (images.RUNTIME, images.ACTOR):
-            said = images.run_in(image, "ldd", "/usr/local/bin/waggle-actor")
+            said = images.run_in(image, "ldd", "/usr/bin/waggle-actor")
             self.assertIn("libopenblas", said)
             self.assertNotIn("not found", said)
 

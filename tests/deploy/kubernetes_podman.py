@@ -3,8 +3,8 @@
 
 usage: kubernetes_podman.py [TEST …]      a TEST is a class or CLASS.METHOD of this file; by default all
 
-Needs root, podman, kubectl, a container engine that builds the image, and the results of ./dev build. If one of them is
-missing it prints that and tests nothing.
+Needs root, podman, kubectl, a container engine that builds the image, and the results of ./dev debs and ./dev build. If one
+of them is missing it prints that and tests nothing.
 """
 
 import json
