@@ -201,9 +201,10 @@ Command ParseToken(CLI::App* app, int argc, const char* const* argv) {
   for (const AccessRole role : kAllAccessRoles) {
     roles.emplace_back(AccessRoleName(role), role);
   }
-  AddChoiceFlag(app, "--role", &flags.role, roles,
-                "What the caller may do: read states and results; submit and change experiments too; work for the pool, "
-                "or use replay servers; or everything");
+  AddChoiceFlag(
+      app, "--role", &flags.role, roles,
+      "What the caller may do: read states and results; submit and change experiments too; work for the pool, "
+      "or use replay servers; or everything");
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;
   }
@@ -218,20 +219,17 @@ std::vector<Verb> LocalVerbs() {
        "Lists the experiments that ship: their names, algorithms, environments and descriptions. Other verbs take "
        "these names in place of FILE. With NAME, prints that experiment's file. Exits with 0, 2 if there is no such "
        "experiment.",
-       &ParseConfigs,
-       Connections::kNone},
+       &ParseConfigs, Connections::kNone},
       {"run",
        "Trains an experiment with all its processes on this machine, until its stop condition. Exits with 0 if that "
        "is met, 1 if the run failed, was stopped at its parameter server, reached a limit before its target, or needs "
        "more memory than this machine has, 2 if the file or a flag is wrong, 130 if interrupted: --resume lets it go "
        "on.",
-       &ParseRun,
-       Connections::kNone},
+       &ParseRun, Connections::kNone},
       {"check",
        "Checks an experiment's file, prints all its values, and estimates the memory it needs. Exits with 0, 2 if the "
        "file or a flag is wrong.",
-       &ParseCheck,
-       Connections::kNone},
+       &ParseCheck, Connections::kNone},
       {"evaluate",
        "Runs greedy episodes with trained weights, and reports their mean return, its standard error, their spread, "
        "and their lengths. Exits with 0, 1 if it failed, 2 if a flag is wrong or PATH holds nothing that can be "
@@ -250,30 +248,25 @@ std::vector<Verb> LocalVerbs() {
        "Converts data sets of Minari or D4RL to a replay file of recorded episodes, from which experiments learn "
        "(replay.import). The episodes of several sources come one behind the other. Exits with 0, 2 if a flag or the "
        "data set is wrong, 1 if it failed, 130 if interrupted.",
-       &ParseImportDataset,
-       Connections::kNone},
+       &ParseImportDataset, Connections::kNone},
       {"play",
        "Steps an environment by typed lines: each line is an action, its numbers separated by spaces. Shows each row, "
        "and on a terminal a picture of a built-in environment. Exits with 0 once the episodes or the lines are over, "
        "2 if a flag is wrong or the environment cannot be opened, 1 if it failed.",
-       &ParsePlay,
-       Connections::kNone},
+       &ParsePlay, Connections::kNone},
       {"serve-environment",
        "Serves a built-in environment to clients that speak dm_env_rpc, until it is interrupted. Worlds and joins may "
        "set the environment's options (as --set environment.options.KEY=VALUE does), a seed, and a number of lanes, "
        "which are stepped together. Exits with 0, 2 if a flag is wrong, 1 if it cannot listen.",
-       &ParseServeEnvironment,
-       Connections::kServer},
+       &ParseServeEnvironment, Connections::kServer},
       {"token",
        "Makes a token, and prints it with the line for the file of --access, which has the token's hash. The token is "
        "kept nowhere: put it into a file for --token-file. Exits with 0, 2 if a flag is wrong, 1 if it failed.",
-       &ParseToken,
-       Connections::kNone},
+       &ParseToken, Connections::kNone},
       {"completion",
        "Prints the script by which a shell completes the words of waggle. For bash: source <(waggle completion bash). "
        "Exits with 0, 2 if the shell is not known.",
-       &ParseCompletion,
-       Connections::kNone},
+       &ParseCompletion, Connections::kNone},
   };
 }
 

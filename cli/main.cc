@@ -524,7 +524,7 @@ int Do(const ServeEnvironmentFlags& flags) {
 
 int CommandMain(int argc, char** argv) {
   waggle::EndWhereMemoryRunsOut();
-  waggle::SetProcessLogContext({"", "", waggle::OwnTraceId(), ""});
+  waggle::SetProcessLogContext({"", "", waggle::OwnTraceId()});
   waggle::SecurityOptions security;
   const waggle::Command command = waggle::ParseCommand(argc, argv, &security);
   if (const absl::Status secured = waggle::SetProcessSecurity(security); !secured.ok()) {

@@ -12,7 +12,7 @@ struct LogContext {
   std::string experiment;  // An experiment's id.
   std::string worker;      // The id of a worker in that experiment.
   std::string trace_id;    // 32 hexadecimal digits: the command or call that this thread works for.
-  std::string caller;      // The name of the caller of that call, if it is known.
+  std::string caller{};    // The name of the caller of that call, if it is known.
 };
 
 // Sets the context of this thread's lines, until its end: fields that are empty in `context` stay as they are. Scopes

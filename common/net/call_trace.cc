@@ -37,7 +37,7 @@ void LogRefusal(const std::string& trace_id, const absl::Status& status, absl::D
   const int64_t now = absl::ToInt64Nanoseconds(SteadyElapsed());
   int64_t before = last;
   if (now - before >= absl::ToInt64Nanoseconds(interval) && last.compare_exchange_strong(before, now)) {
-    const LogScope scope({"", "", trace_id, ""});
+    const LogScope scope({"", "", trace_id});
     LogInfo("refused a call: ", absl::StatusCodeToString(status.code()), ": ",
             Utf8Prefix(status.message(), kMostBytes));
   }

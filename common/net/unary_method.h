@@ -46,7 +46,7 @@ template <class Request, class Response, class Method>
 grpc::ServerUnaryReactor* AnswerUnary(grpc::CallbackServerContext* context, const grpc::ByteBuffer& bytes,
                                       grpc::ByteBuffer* response, size_t max_bytes, const Method& method) {
   const std::string trace_id = TraceIdOf(*context);
-  const LogScope scope({"", "", trace_id, ""});
+  const LogScope scope({"", "", trace_id});
   const absl::Status status = GuardedStatus([&]() -> absl::Status {
     Request request;
     WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, &request));
@@ -71,15 +71,15 @@ grpc::ServerUnaryReactor* AnswerLater(Executor* executor, grpc::CallbackServerCo
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   const std::string trace_id = TraceIdOf(*context);
   const std::string caller = ProcessSecurity().CallerOf(*context).name;
-  const absl::Status queued = executor->Submit([request, response, reactor, trace_id, caller,
-                                                method = std::move(method)] {
-    const LogScope scope({"", "", trace_id, caller});
-    Response answer;
-    const absl::Status status = GuardedStatus([&] { return method(*request, &answer); });
-    LogRefusal(trace_id, status);
-    *response = EncodeMessage(answer, ByteSlices());
-    reactor->Finish(ToGrpcStatus(status));
-  });
+  const absl::Status queued =
+      executor->Submit([request, response, reactor, trace_id, caller, method = std::move(method)] {
+        const LogScope scope({"", "", trace_id, caller});
+        Response answer;
+        const absl::Status status = GuardedStatus([&] { return method(*request, &answer); });
+        LogRefusal(trace_id, status);
+        *response = EncodeMessage(answer, ByteSlices());
+        reactor->Finish(ToGrpcStatus(status));
+      });
   if (!queued.ok()) {
     reactor->Finish(ToGrpcStatus(absl::UnavailableError("this server is busy with too many other calls")));
   }

@@ -15,6 +15,7 @@
 #include "common/base/status_macros.h"
 #include "common/net/bidi_reactor.h"
 #include "common/net/channel.h"
+#include "common/net/security/security.h"
 #include "common/net/write_reactor.h"
 #include "common/replay/replay_convert.h"
 #include "common/replay/table_config_convert.h"
@@ -139,14 +140,16 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::CreateTable(const v1::Crea
 grpc::ServerUnaryReactor* ReplayService::Reconfigure(grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   const CountedCall call = Call(context, "Reconfigure");
+  const std::string caller = ProcessSecurity().CallerOf(*context).name;
+  const std::string who = absl::StrCat(caller, caller.empty() ? "" : " at ", call.peer());
   // Removing many items, and new selectors for many items, take long.
   return call.AnswerLater<v1::ReconfigureRequest, v1::ReconfigureResponse>(
       [this](const auto& /*decoded*/) { return &long_lane_; }, *request, response, kMaxUnaryBytes,
-      [this, call](const auto& decoded, auto* answer) { return Reconfigure(decoded, call.peer(), answer); });
+      [this, who](const auto& decoded, auto* answer) { return Reconfigure(decoded, who, answer); });
 }
 
 absl::StatusOr<std::shared_ptr<Table>> ReplayService::Reconfigure(const v1::ReconfigureRequest& request,
-                                                                  const std::string& peer,
+                                                                  const std::string& who,
                                                                   v1::ReconfigureResponse* response) {
   WAGGLE_ASSIGN_OR_RETURN(const TableConfig config,
                           WithReason(reasons::kBadConfiguration, waggle::FromProto(request.config())));
@@ -158,7 +161,7 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::Reconfigure(const v1::Reco
   const absl::StatusOr<Table::Reconfigured> result =
       store_->Reconfigure(config, request.config_generation(), request.dry_run());
   if (!request.dry_run()) {
-    Audit(config.name, absl::StrCat(request.requester(), request.requester().empty() ? "" : " at ", peer), result);
+    Audit(config.name, absl::StrCat(request.requester(), request.requester().empty() ? "" : " at ", who), result);
   }
   WAGGLE_RETURN_IF_ERROR(result.status());
   for (const std::string& difference : result->differences) {

@@ -92,7 +92,7 @@ class ReplayService final : public ReplayServiceBase {
   // Return the changed table. The answer waits until the change is as safe as its durability promises.
   absl::StatusOr<std::shared_ptr<Table>> CreateTable(const v1::CreateTableRequest& request,
                                                      v1::CreateTableResponse* response);
-  absl::StatusOr<std::shared_ptr<Table>> Reconfigure(const v1::ReconfigureRequest& request, const std::string& peer,
+  absl::StatusOr<std::shared_ptr<Table>> Reconfigure(const v1::ReconfigureRequest& request, const std::string& who,
                                                      v1::ReconfigureResponse* response);
   // UNAVAILABLE while changes of the table cannot be written to disk, so that waiting calls do not pile up.
   absl::StatusOr<std::shared_ptr<Table>> FindChangeable(const std::string& name);

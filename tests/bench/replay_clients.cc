@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "common/base/check.h"
 #include "common/base/random.h"
+#include "common/net/security/security.h"
 #include "common/replay/replay_client.h"
 #include "tests/bench/must.h"
 
@@ -23,6 +24,12 @@ namespace {
 constexpr absl::Duration kPatience = absl::Minutes(1);
 
 std::unique_ptr<ReplayConnection> Connect(const Addresses& servers, const ReplayLoad& load) {
+  // A process of the crew has its own security, as the server has: by the environment.
+  if (const char* const folder = std::getenv("WAGGLE_TLS"); folder != nullptr) {
+    SecurityOptions security;
+    security.tls = folder;
+    Must(SetProcessSecurity(security));
+  }
   std::unique_ptr<ReplayConnection> connection = Must(NewGrpcReplayConnection(servers));
   Must(connection->CreateTable(load.table, StopToken()));
   return connection;

@@ -7,9 +7,11 @@
 // new priorities), and shards_SERVERS_LOAD (the same mix). LOAD is the bytes of an item that shares no rows, cartpole
 // (52 bytes in five columns), cartpole_windows (the same three-step transitions with shared rows) or frames (three-step
 // transitions of four stacked frames of 84×84 bytes, with shared rows; sampled without compression, and with it as
-// frames_lz4 and frames_zstd).
+// frames_lz4 and frames_zstd). With WAGGLE_BENCH_TLS=DIR also tls_insert_40kB and tls_sample_40kB, with the
+// certificates of that folder, beside the same without encryption.
 
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -118,6 +120,15 @@ struct Clients {
   absl::Duration round = kRound;
 };
 
+// Processes that start from now on have these certificates; null: none.
+void UseCertificates(const char* folder) {
+  if (folder == nullptr) {
+    unsetenv("WAGGLE_TLS");
+  } else {
+    setenv("WAGGLE_TLS", folder, /*overwrite=*/1);
+  }
+}
+
 // The table is full at the start: every new item makes another one leave.
 Rates Measure(const ReplayLoad& load, const Clients& clients) {
   Fleet* const fleet = FleetFor(load, clients.servers);
@@ -190,6 +201,24 @@ void AddThroughput(const ReplayLoad& load, std::vector<Case>* cases) {
                   {producers, consumers, update, 1, kShortRound});
       }
     }
+  }
+}
+
+// The fleets are new, because a fleet's connections stay as they are.
+void AddEncrypted(const char* folder, const ReplayLoad& load, std::vector<Case>* cases) {
+  for (const bool inserts : {true, false}) {
+    const auto measure = [=](const char* certificates) {
+      ReplayLoad named = load;
+      named.name = absl::StrCat(load.name, certificates == nullptr ? "_plain_" : "_tls_", inserts);
+      UseCertificates(certificates);
+      const Rates rates = Measure(named, inserts ? Clients{2, 0} : Clients{0, 1});
+      UseCertificates(nullptr);
+      return inserts ? rates.inserted : rates.sampled;
+    };
+    cases->push_back({absl::StrCat("replay_service/tls_", inserts ? "insert_" : "sample_", load.name), [=] {
+                        const Watched plain = measure(nullptr);
+                        return Beside(measure(folder), 1, "items/s", plain.best, "without encryption");
+                      }});
   }
 }
 
@@ -295,6 +324,9 @@ std::vector<Case> Cases() {
     const Clients clients{0, 1, false};
     AddSamples(absl::StrCat("replay_service/sample_frames_", Name(codec), "_1c"), load, clients,
                std::make_shared<Measurement>([load, clients] { return Measure(load, clients); }), &cases);
+  }
+  if (const char* const folder = std::getenv("WAGGLE_BENCH_TLS"); folder != nullptr) {
+    AddEncrypted(folder, BytesLoad("40kB", 40'000), &cases);
   }
   // At the machine's full rate, and at a third of it.
   cases.push_back({"replay_service/latency_busy_p50", [] { return Latency(0.5, 0); }});

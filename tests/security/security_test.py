@@ -188,7 +188,7 @@ class SecurityTest(unittest.TestCase):
 
         log = self.service.log("replay")
         read = lambda: log.read_text().count("TLS with the certificate")
-        address = re.search(r"serving at (127\.0\.0\.1:\d+)", log.read_text())[1]
+        address = re.search(r"serving replay on (127\.0\.0\.1:\d+)", log.read_text())[1]
         stop, added = threading.Event(), []
         client = waggle.Client(address, timeout=60, tls=self.folder / "certificates/worker")
         self.addCleanup(client.close)

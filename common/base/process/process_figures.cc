@@ -48,11 +48,11 @@ double StartTime(double ticks_after_boot, double ticks_per_second) {
 }  // namespace
 
 void WriteProcessFigures(const std::string& part, PrometheusText* text) {
-  const Refusals& refusals = ProcessSecurity().refusals();
-  for (int i = 0; i < Refusals::kReasons; ++i) {
-    const auto reason = static_cast<Refusals::Reason>(i);
+  const SecurityRefusals& refusals = ProcessSecurity().refusals();
+  for (int i = 0; i < SecurityRefusals::kReasons; ++i) {
+    const auto reason = static_cast<SecurityRefusals::Reason>(i);
     text->Counter("waggle_security_refused_total", "Calls and connections that were refused, by reason.",
-                  static_cast<double>(refusals.count(reason)), {{"reason", Refusals::Name(reason)}});
+                  static_cast<double>(refusals.count(reason)), {{"reason", SecurityRefusals::Name(reason)}});
   }
   text->Gauge("waggle_build_info", "Always 1; the labels tell the version and the part.", 1,
               {{"version", kVersion}, {"part", part}});

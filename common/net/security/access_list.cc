@@ -30,7 +30,8 @@ absl::Status AccessList::Add(const Caller& caller, const std::vector<std::string
     for (const std::string& key : *keys) {
       if (const auto [place, added] = callers->emplace(key, caller); !added) {
         return absl::InvalidArgumentError(absl::StrCat("callers.", caller.name, ": got ", key, ", which ",
-                                                       place->second.name, " has; wanted one that no other caller has"));
+                                                       place->second.name,
+                                                       " has; wanted one that no other caller has"));
       }
     }
   }
@@ -48,8 +49,7 @@ std::optional<Caller> AccessList::ByToken(absl::string_view token) const {
 std::optional<Caller> AccessList::ByCertificate(const std::vector<std::string>& names) const {
   std::optional<Caller> caller;
   const auto add = [&caller](const std::string& name, AccessRoles roles) {
-    caller = Caller{caller.has_value() ? caller->name : name,
-                    caller.has_value() ? (caller->roles | roles) : roles};
+    caller = Caller{caller.has_value() ? caller->name : name, caller.has_value() ? (caller->roles | roles) : roles};
   };
   // Names of the file first: a caller is better known by them.
   for (const std::string& name : names) {
@@ -70,8 +70,8 @@ std::optional<Caller> AccessList::ByCertificate(const std::vector<std::string>& 
 std::string TokenHash(absl::string_view token) {
   unsigned char digest[SHA256_DIGEST_LENGTH];
   SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), digest);
-  return absl::StrCat(kTokenHashPrefix, absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(digest),
-                                                                            sizeof(digest))));
+  return absl::StrCat(kTokenHashPrefix,
+                      absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(digest), sizeof(digest))));
 }
 
 absl::StatusOr<std::string> NewToken() {

@@ -28,14 +28,14 @@ std::string HeaderOf(const std::multimap<grpc::string_ref, grpc::string_ref>& me
   return found == metadata.end() ? "" : ToText(found->second);
 }
 
-absl::Status Refuse(Refusals::Reason reason, Refusals* refusals, absl::Status status) {
+absl::Status Refuse(SecurityRefusals::Reason reason, SecurityRefusals* refusals, absl::Status status) {
   refusals->Count(reason);
   return status;
 }
 
 }  // namespace
 
-const char* Refusals::Name(Reason reason) {
+const char* SecurityRefusals::Name(Reason reason) {
   switch (reason) {
     case kHandshake:
       return "handshake";
@@ -53,26 +53,25 @@ const char* Refusals::Name(Reason reason) {
   return "unknown";
 }
 
-absl::StatusOr<Caller> Identify(const CallFacts& call, const AccessList& list, Refusals* refusals) {
+absl::StatusOr<Caller> Identify(const CallFacts& call, const AccessList& list, SecurityRefusals* refusals) {
   if (!call.authorization.empty()) {
     const absl::string_view token = absl::StripPrefix(call.authorization, kBearer);
-    std::optional<Caller> caller =
-        absl::StartsWith(call.authorization, kBearer) ? list.ByToken(token) : std::nullopt;
+    std::optional<Caller> caller = absl::StartsWith(call.authorization, kBearer) ? list.ByToken(token) : std::nullopt;
     if (!caller.has_value()) {
-      return Refuse(Refusals::kUnknownToken, refusals,
+      return Refuse(SecurityRefusals::kUnknownToken, refusals,
                     absl::UnauthenticatedError("token: got one that this server does not know; wanted one whose hash "
                                                "is in its --access file"));
     }
     return *std::move(caller);
   }
   if (call.certificate_names.empty()) {
-    return Refuse(Refusals::kNoCaller, refusals,
+    return Refuse(SecurityRefusals::kNoCaller, refusals,
                   absl::UnauthenticatedError("caller: got neither a certificate nor a token; wanted tls.crt and "
                                              "tls.key in --tls, or --token-file"));
   }
   std::optional<Caller> caller = list.ByCertificate(call.certificate_names);
   if (!caller.has_value()) {
-    return Refuse(Refusals::kUnknownCertificate, refusals,
+    return Refuse(SecurityRefusals::kUnknownCertificate, refusals,
                   absl::UnauthenticatedError(absl::StrCat("certificate: got one for ", call.certificate_names[0],
                                                           ", which has no role here; wanted a name such as "
                                                           "worker.waggle, or one in the server's --access file")));
@@ -80,10 +79,10 @@ absl::StatusOr<Caller> Identify(const CallFacts& call, const AccessList& list, R
   return *std::move(caller);
 }
 
-absl::StatusOr<Caller> LetIn(const CallFacts& call, const AccessList& list, Refusals* refusals) {
+absl::StatusOr<Caller> LetIn(const CallFacts& call, const AccessList& list, SecurityRefusals* refusals) {
   const MethodAccess* const method = FindMethod(call.path);
   if (method == nullptr) {
-    return Refuse(Refusals::kUnknownMethod, refusals,
+    return Refuse(SecurityRefusals::kUnknownMethod, refusals,
                   absl::UnimplementedError(absl::StrCat("method: got ", call.path, "; wanted one of this version")));
   }
   if (method->anyone && call.authorization.empty()) {
@@ -94,11 +93,11 @@ absl::StatusOr<Caller> LetIn(const CallFacts& call, const AccessList& list, Refu
       caller->roles.Intersects(method->roles)) {
     return caller;
   }
-  return Refuse(Refusals::kRole, refusals,
-                absl::PermissionDeniedError(absl::StrCat("role: got ", caller->roles.DebugString(), " of ",
-                                                         caller->name, "; wanted ",
-                                                         (method->roles | AccessRole::kAdmin).DebugString(), " for ",
-                                                         absl::StripPrefix(call.path, "/waggle.v1."))));
+  return Refuse(
+      SecurityRefusals::kRole, refusals,
+      absl::PermissionDeniedError(absl::StrCat("role: got ", caller->roles.DebugString(), " of ", caller->name,
+                                               "; wanted ", (method->roles | AccessRole::kAdmin).DebugString(), " for ",
+                                               absl::StripPrefix(call.path, "/waggle.v1."))));
 }
 
 CallFacts FactsOf(const std::multimap<grpc::string_ref, grpc::string_ref>& metadata, const grpc::AuthContext& context,
@@ -107,7 +106,7 @@ CallFacts FactsOf(const std::multimap<grpc::string_ref, grpc::string_ref>& metad
   call.path = std::move(path);
   call.authorization = HeaderOf(metadata, kAuthorization);
   for (const char* const property : {GRPC_X509_SAN_PROPERTY_NAME, GRPC_X509_CN_PROPERTY_NAME}) {
-    for (const grpc::string_ref name : context.FindPropertyValues(property)) {
+    for (const grpc::string_ref& name : context.FindPropertyValues(property)) {
       call.certificate_names.push_back(ToText(name));
     }
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <grpcpp/security/auth_metadata_processor.h>
 #include <grpcpp/security/auth_context.h>
+#include <grpcpp/security/auth_metadata_processor.h>
 #include <grpcpp/support/string_ref.h>
 
 #include <array>
@@ -21,7 +21,7 @@
 namespace waggle {
 
 // Why calls and connections were refused. Counters of a process. Thread-safe.
-class Refusals {
+class SecurityRefusals {
  public:
   enum Reason { kHandshake, kNoCaller, kUnknownToken, kUnknownCertificate, kRole, kUnknownMethod };
   static constexpr int kReasons = 6;
@@ -45,16 +45,16 @@ struct CallFacts {
 
 // The caller, if it may call the method. UNAUTHENTICATED without a known certificate or token; PERMISSION_DENIED for a
 // role that may not; UNIMPLEMENTED for a method without a row. Errors are counted. A token counts before a certificate.
-absl::StatusOr<Caller> LetIn(const CallFacts& call, const AccessList& list, Refusals* refusals);
+absl::StatusOr<Caller> LetIn(const CallFacts& call, const AccessList& list, SecurityRefusals* refusals);
 
 // The caller of a call that was let in. UNAUTHENTICATED as above.
-absl::StatusOr<Caller> Identify(const CallFacts& call, const AccessList& list, Refusals* refusals);
+absl::StatusOr<Caller> Identify(const CallFacts& call, const AccessList& list, SecurityRefusals* refusals);
 
 // Lets calls in, before a server's handlers see them. Thread-safe; does not block.
 class CallGuard final : public grpc::AuthMetadataProcessor {
  public:
   // `list` returns the present list; it is called for each call.
-  CallGuard(std::function<std::shared_ptr<const AccessList>()> list, Refusals* refusals)
+  CallGuard(std::function<std::shared_ptr<const AccessList>()> list, SecurityRefusals* refusals)
       : list_(std::move(list)), refusals_(refusals) {}
 
   bool IsBlocking() const override { return false; }
@@ -63,7 +63,7 @@ class CallGuard final : public grpc::AuthMetadataProcessor {
 
  private:
   const std::function<std::shared_ptr<const AccessList>()> list_;
-  Refusals* const refusals_;
+  SecurityRefusals* const refusals_;
 };
 
 // The facts of a call, from its metadata and its connection's certificate.

@@ -78,8 +78,8 @@ std::string TextOf(const ASN1_STRING* text) {
 
 std::vector<std::string> NamesOf(X509* certificate) {
   std::vector<std::string> names;
-  if (auto* const alternatives = static_cast<GENERAL_NAMES*>(
-          X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
+  if (auto* const alternatives =
+          static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
       alternatives != nullptr) {
     for (int i = 0; i < sk_GENERAL_NAME_num(alternatives); ++i) {
       const GENERAL_NAME* const name = sk_GENERAL_NAME_value(alternatives, i);
@@ -118,8 +118,7 @@ absl::Status CheckTimes(const std::string& file, X509* certificate, absl::Time n
                  "one that is valid now");
   }
   if (now < begins) {
-    return Wrong(file,
-                 absl::StrCat("a certificate that is valid from ", absl::FormatTime(begins, absl::UTCTimeZone())),
+    return Wrong(file, absl::StrCat("a certificate that is valid from ", absl::FormatTime(begins, absl::UTCTimeZone())),
                  "one that is valid now; is this machine's clock right?");
   }
   return absl::OkStatus();

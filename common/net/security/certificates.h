@@ -23,8 +23,8 @@ struct CertificateFacts {
   std::string fingerprint;  // SHA-256, in hexadecimal digits.
 };
 
-// The paths of a folder's files. tls.crt and tls.key are empty if neither is there. NOT_FOUND if ca.crt, or one of those
-// two, is missing.
+// The paths of a folder's files. tls.crt and tls.key are empty if neither is there. NOT_FOUND if ca.crt, or one of
+// those two, is missing.
 absl::StatusOr<CertificateFiles> FindCertificates(const std::string& folder);
 
 // Reads and checks the files: FAILED_PRECONDITION if one is not PEM, the key is not the certificate's, the certificate

@@ -77,8 +77,8 @@ absl::Status Security::Load() {
     for (const auto& [flag, value] :
          {std::pair("--access", &options_.access), std::pair("--token-file", &options_.token_file)}) {
       if (!value->empty()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(flag, ": got ", *value, " without --tls; wanted both, because tokens must not travel in plain text"));
+        return absl::InvalidArgumentError(absl::StrCat(
+            flag, ": got ", *value, " without --tls; wanted both, because tokens must not travel in plain text"));
       }
     }
     channel_credentials_ = grpc::InsecureChannelCredentials();
@@ -160,9 +160,10 @@ absl::Status Security::AllowPlainText(const std::string& flag, const std::string
     return absl::OkStatus();
   }
   if (!options_.insecure) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        flag, ": got ", listen, " for plain text; wanted an address of this machine alone, such as 127.0.0.1:7000, --tls "
-        "with certificates, or --insecure if every program that reaches the port may do everything"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(flag, ": got ", listen,
+                     " for plain text; wanted an address of this machine alone, such as 127.0.0.1:7000, --tls "
+                     "with certificates, or --insecure if every program that reaches the port may do everything"));
   }
   LogWarning("--insecure: ", listen, " serves plain text to every program that reaches it");
   return absl::OkStatus();
@@ -183,8 +184,7 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> Security::ServerCredent
   // People have tokens instead of certificates; the guard refuses callers that have neither.
   tls.set_cert_request_type(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
   const std::shared_ptr<grpc::ServerCredentials> credentials = grpc::experimental::TlsServerCredentials(tls);
-  credentials->SetAuthMetadataProcessor(
-      std::make_shared<CallGuard>([this] { return access_list(); }, &refusals_));
+  credentials->SetAuthMetadataProcessor(std::make_shared<CallGuard>([this] { return access_list(); }, &refusals_));
   return credentials;
 }
 
@@ -192,7 +192,7 @@ Caller Security::CallerOf(const grpc::ServerContextBase& context) {
   if (options_.tls.empty()) {
     return {};
   }
-  Refusals ignored;  // The call was let in before.
+  SecurityRefusals ignored;  // The call was let in before.
   const absl::StatusOr<Caller> caller =
       Identify(FactsOf(context.client_metadata(), *context.auth_context(), ""), *access_list(), &ignored);
   return caller.ok() ? *caller : Caller();

@@ -42,8 +42,8 @@ class Security {
   Caller CallerOf(const grpc::ServerContextBase& context);
 
   const SecurityOptions& options() const { return options_; }
-  const Refusals& refusals() const { return refusals_; }
-  Refusals* mutable_refusals() { return &refusals_; }
+  const SecurityRefusals& refusals() const { return refusals_; }
+  SecurityRefusals* mutable_refusals() { return &refusals_; }
 
  private:
   explicit Security(const SecurityOptions& options) : options_(options) {}
@@ -57,7 +57,7 @@ class Security {
   const SecurityOptions options_;
   CertificateFiles files_;
   std::shared_ptr<grpc::ChannelCredentials> channel_credentials_;
-  Refusals refusals_;
+  SecurityRefusals refusals_;
   Mutex mutex_;
   CondVar wake_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -24,8 +24,9 @@ TEST_CASE("A token's hash is SHA-256", "[unit]") {
 }
 
 TEST_CASE("A caller is known by each of its tokens, so that one can replace the other", "[unit]") {
-  const AccessList list = ValueOf(ListOf(absl::StrCat("callers:\n  ann:\n    roles: [submitter, reader]\n    tokens: [\"",
-                                                      TokenHash("old"), "\", \"", TokenHash("new"), "\"]\n")));
+  const AccessList list =
+      ValueOf(ListOf(absl::StrCat("callers:\n  ann:\n    roles: [submitter, reader]\n    tokens: [\"", TokenHash("old"),
+                                  "\", \"", TokenHash("new"), "\"]\n")));
   for (const char* const token : {"old", "new"}) {
     const std::optional<Caller> caller = list.ByToken(token);
     REQUIRE(caller.has_value());
@@ -77,11 +78,11 @@ TEST_CASE("A token is the first line of a file that others cannot read", "[unit]
   REQUIRE(chmod(file.c_str(), 0600) == 0);
   CHECK(ValueOf(ReadToken(file)) == "secret");
   REQUIRE(chmod(file.c_str(), 0644) == 0);
-  CHECK_CODE(ReadToken(file), absl::StatusCode::kFailedPrecondition);
+  REQUIRE_CODE(ReadToken(file), absl::StatusCode::kFailedPrecondition);
   REQUIRE_OK(WriteFileAtomically(file, "\n"));
   REQUIRE(chmod(file.c_str(), 0600) == 0);
-  CHECK_CODE(ReadToken(file), absl::StatusCode::kFailedPrecondition);
-  CHECK_CODE(ReadToken(folder.File("none")), absl::StatusCode::kNotFound);
+  REQUIRE_CODE(ReadToken(file), absl::StatusCode::kFailedPrecondition);
+  REQUIRE_CODE(ReadToken(folder.File("none")), absl::StatusCode::kNotFound);
   CHECK(ValueOf(NewToken()) != ValueOf(NewToken()));
   CHECK(ValueOf(NewToken()).size() >= 43);
 }

@@ -37,8 +37,7 @@ std::vector<std::string> MethodsOf(const google::protobuf::FileDescriptor* file)
   std::vector<std::string> paths;
   for (int i = 0; i < file->service_count(); ++i) {
     for (int j = 0; j < file->service(i)->method_count(); ++j) {
-      paths.push_back(
-          absl::StrCat("/", file->service(i)->full_name(), "/", file->service(i)->method(j)->name()));
+      paths.push_back(absl::StrCat("/", file->service(i)->full_name(), "/", file->service(i)->method(j)->name()));
     }
   }
   return paths;
@@ -75,21 +74,22 @@ TEST_CASE("Each method of the protos has a row, and the table of methods and rol
     REQUIRE(rows.count(path) == 1);
     absl::StrAppend(&matrix, absl::StrFormat("%-46s", path.substr(std::string("/waggle.v1.").size())));
     for (const AccessRole role : kAllAccessRoles) {
-      Refusals refusals;
+      SecurityRefusals refusals;
       CallFacts call;
       call.path = path;
       call.certificate_names = {absl::StrCat(AccessRoleName(role), ".waggle")};
       const absl::StatusOr<Caller> caller = LetIn(call, list, &refusals);
       const bool may = role == AccessRole::kAdmin || FindMethod(path)->roles.Has(role);
       CHECK(caller.status().code() == (may ? absl::StatusCode::kOk : absl::StatusCode::kPermissionDenied));
-      CHECK(refusals.count(Refusals::kRole) == (may ? 0 : 1));
+      CHECK(refusals.count(SecurityRefusals::kRole) == (may ? 0 : 1));
       absl::StrAppend(&matrix, absl::StrFormat(" %-8s", may ? "yes" : "-"));
     }
     matrix += "\n";
   }
   std::cout << matrix << std::flush;
   // Callers that only read change nothing.
-  for (const char* const change : {"Submit", "Stop", "Delete", "Set", "Insert", "Push", "Join", "Reconfigure", "Clear"}) {
+  for (const char* const change :
+       {"Submit", "Stop", "Delete", "Set", "Insert", "Push", "Join", "Reconfigure", "Clear"}) {
     for (const MethodAccess& method : MethodTable()) {
       if (absl::StrCat("/", change) == method.path.substr(method.path.rfind('/'))) {
         CHECK_FALSE(method.roles.Has(AccessRole::kReader));
@@ -104,35 +104,38 @@ TEST_CASE("A call is let in by its token or its certificate, and refusals are co
     CallFacts call;
     absl::StatusCode code;
     std::string caller;
-    std::optional<Refusals::Reason> reason;
+    std::optional<SecurityRefusals::Reason> reason;
   };
   const Case cases[] = {
       {{kSubmit, "Bearer anns", {}}, absl::StatusCode::kOk, "ann", {}},
       // A person's token counts, whatever the machine's certificate says.
       {{kSubmit, "Bearer anns", {"reader.waggle"}}, absl::StatusCode::kOk, "ann", {}},
-      {{kSubmit, "Bearer bobs", {"admin.waggle"}}, absl::StatusCode::kUnauthenticated, "", Refusals::kUnknownToken},
-      {{kSubmit, "anns", {}}, absl::StatusCode::kUnauthenticated, "", Refusals::kUnknownToken},
-      {{kSubmit, "Basic anns", {}}, absl::StatusCode::kUnauthenticated, "", Refusals::kUnknownToken},
-      {{kSubmit, "", {}}, absl::StatusCode::kUnauthenticated, "", Refusals::kNoCaller},
-      {{kSubmit, "", {"server.waggle"}}, absl::StatusCode::kUnauthenticated, "", Refusals::kUnknownCertificate},
-      {{kSubmit, "", {"eval.example"}}, absl::StatusCode::kPermissionDenied, "", Refusals::kRole},
+      {{kSubmit, "Bearer bobs", {"admin.waggle"}},
+       absl::StatusCode::kUnauthenticated,
+       "",
+       SecurityRefusals::kUnknownToken},
+      {{kSubmit, "anns", {}}, absl::StatusCode::kUnauthenticated, "", SecurityRefusals::kUnknownToken},
+      {{kSubmit, "Basic anns", {}}, absl::StatusCode::kUnauthenticated, "", SecurityRefusals::kUnknownToken},
+      {{kSubmit, "", {}}, absl::StatusCode::kUnauthenticated, "", SecurityRefusals::kNoCaller},
+      {{kSubmit, "", {"server.waggle"}}, absl::StatusCode::kUnauthenticated, "", SecurityRefusals::kUnknownCertificate},
+      {{kSubmit, "", {"eval.example"}}, absl::StatusCode::kPermissionDenied, "", SecurityRefusals::kRole},
       {{"/waggle.v1.ExperimentService/List", "", {"eval.example"}}, absl::StatusCode::kOk, "eval", {}},
       {{"/waggle.v1.ExperimentService/Sing", "", {"admin.waggle"}},
        absl::StatusCode::kUnimplemented,
        "",
-       Refusals::kUnknownMethod},
-      {{"", "", {"admin.waggle"}}, absl::StatusCode::kUnimplemented, "", Refusals::kUnknownMethod},
+       SecurityRefusals::kUnknownMethod},
+      {{"", "", {"admin.waggle"}}, absl::StatusCode::kUnimplemented, "", SecurityRefusals::kUnknownMethod},
       {{kCheck, "", {}}, absl::StatusCode::kOk, "", {}},
-      {{kCheck, "Bearer bobs", {}}, absl::StatusCode::kUnauthenticated, "", Refusals::kUnknownToken},
+      {{kCheck, "Bearer bobs", {}}, absl::StatusCode::kUnauthenticated, "", SecurityRefusals::kUnknownToken},
   };
   for (const Case& one : cases) {
     INFO(one.call.path << " " << one.call.authorization);
-    Refusals refusals;
+    SecurityRefusals refusals;
     const absl::StatusOr<Caller> caller = LetIn(one.call, list, &refusals);
     REQUIRE(caller.status().code() == one.code);
     CHECK((caller.ok() ? caller->name : "") == one.caller);
-    for (int reason = 0; reason < Refusals::kReasons; ++reason) {
-      CHECK(refusals.count(static_cast<Refusals::Reason>(reason)) == (one.reason == reason ? 1 : 0));
+    for (int reason = 0; reason < SecurityRefusals::kReasons; ++reason) {
+      CHECK(refusals.count(static_cast<SecurityRefusals::Reason>(reason)) == (one.reason == reason ? 1 : 0));
     }
     CHECK_THAT(std::string(caller.status().message()), !Catch::Contains("bobs"));
   }
