@@ -25,7 +25,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = ("waggle_*.deb", "waggle-worker_*.deb")
 EXECUTABLES = ("waggle", "waggle-actor", "waggle-learner", "waggle-param-server", "waggle-replay-server")
 PREFIX = "waggle-deploy-test"
-RUNTIME, ACTOR, TENSORBOARD, PROMETHEUS = (f"{PREFIX}/{name}" for name in ("runtime", "actor", "tensorboard", "prometheus"))
+RUNTIME, ACTOR, CERTIFICATES, TENSORBOARD, PROMETHEUS = (
+    f"{PREFIX}/{name}" for name in ("runtime", "actor", "certificates", "tensorboard", "prometheus"))
 PIP_SOURCES = ("index-url", "extra-index-url", "no-index", "find-links", "trusted-host", "proxy", "cert", "client-cert",
                "timeout", "default-timeout", "retries")
 USERS_ACTOR = f"{PREFIX}/actor-with-my-game"  # As in deploy/README.md.
@@ -131,7 +132,7 @@ def base():
 
 
 def build():
-    """Builds runtime and actor from the packages of dist, and prints their sizes."""
+    """Builds runtime and actor from the packages of dist, and certificates, and prints their sizes."""
     for package in PACKAGES:
         found = list((ROOT / "dist").glob(package))
         if len(found) != 1:
@@ -139,6 +140,7 @@ def build():
         print(f"{found[0].name}: of {time.ctime(found[0].stat().st_mtime)}", flush=True)
     build_image(RUNTIME, "--file", "deploy/Dockerfile", "--target", "runtime", "--build-arg", "EXECUTABLES=given", ".")
     build_image(ACTOR, "--file", "deploy/Dockerfile", "--target", "actor", "--build-arg", "EXECUTABLES=given", ".")
+    build_image(CERTIFICATES, "--file", "deploy/certificates.Dockerfile", "deploy")
 
 
 def build_image(tag, *words):
