@@ -135,7 +135,6 @@ class Cluster(Hub):
 
     def take_certificates(self):
         """Gives waggle on the host an administrator's certificate, as the page tells users."""
-        self.compose("create", "certificates")
         folder = pathlib.Path(self._folder.name)
         run("docker", "cp", f"{self.containers('certificates')[0]}:/certificates/admin", folder)
         self.security = {"WAGGLE_TLS": str(folder / "admin")}
