@@ -5,7 +5,8 @@
 #
 # Writes DIR/ca with the authority, whose key should leave this machine, and for each of hub, worker, admin, submitter and
 # reader a folder for --tls: ca.crt, tls.crt and tls.key. HOSTs are further names of the servers, for clients that check
-# the host. Run it again to renew the certificates: the authority stays. DAYS=90 is how long they are valid.
+# the host. Run it again to renew the certificates: the authority stays. Environment variables: DAYS, how long new ones are
+# valid, by default 90; KEEP, the days for which a certificate must still be valid to be kept, by default none is kept.
 set -euo pipefail
 
 [ $# -ge 1 ] && [ "${1:0:1}" != - ] || { sed -n 's/^# \{0,1\}//; 2,9p' "$0" >&2; exit 2; }
@@ -30,7 +31,12 @@ fi
 # Whole files take the old ones' places, because processes read them while they run.
 certificate() {  # FOLDER NAME …
   local folder="$directory/$1" new names="" name
-  new="$(mktemp -d "$directory/.new.XXXXXX")"
+  if [ -n "${KEEP:-}" ] && cmp -s "$authority/ca.crt" "$folder/ca.crt" &&
+    openssl x509 -noout -checkend $((KEEP * 86400)) -in "$folder/tls.crt" >/dev/null 2>&1; then
+    return
+  fi
+  mkdir -p "$folder"
+  new="$(mktemp -d "$folder/.new.XXXXXX")"  # On the folder's own file system.
   shift
   for name in "$@"; do
     names="$names${names:+,}DNS:$name"
@@ -43,7 +49,6 @@ certificate() {  # FOLDER NAME …
     ) 2>/dev/null
   rm "$new/request"
   cp "$authority/ca.crt" "$new/ca.crt"
-  mkdir -p "$folder"
   for file in tls.key tls.crt ca.crt; do
     mv "$new/$file" "$folder/$file"
   done
@@ -55,4 +60,4 @@ certificate worker worker.waggle server.waggle "$@"
 certificate admin admin.waggle
 certificate submitter submitter.waggle
 certificate reader reader.waggle
-echo "$directory: certificates of hub, worker, admin, submitter and reader for $days days, of the authority in $authority"
+echo "$directory: certificates of hub, worker, admin, submitter and reader, of the authority in $authority"

@@ -4,9 +4,11 @@ processes."""
 import contextlib
 import json
 import os
+import pathlib
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 import images
@@ -42,10 +44,12 @@ def free_port():
 class Hub:
     """Requests of a user to the hub at `port` of this machine."""
 
+    security = {}  # Variables by which waggle on the host encrypts and is known.
+
     def waggle(self, *words, check=True, timeout=PATIENCE):
         """waggle WORDS on the host."""
         return run(images.ROOT / "build/release/bin/waggle", *words, check=check, timeout=timeout,
-                   env={**os.environ, "WAGGLE_PARAM_SERVER": f"127.0.0.1:{self.port}"})
+                   env={**os.environ, "WAGGLE_PARAM_SERVER": f"127.0.0.1:{self.port}", **self.security})
 
     def submit(self, file):
         said = self.waggle("submit", file, "--json")
@@ -86,8 +90,14 @@ class Cluster(Hub):
         self.prometheus_port = free_port()
         self._project = f"waggle-test-{os.getpid()}-{self.port}"
         self._files = [images.ROOT / "deploy/compose.yaml", *files]
+        self._folder = tempfile.TemporaryDirectory()  # On the host: certificates of an administrator, and callers.
+        self.callers = pathlib.Path(self._folder.name, "access/access.yaml")
+        self.callers.parent.mkdir()
+        self.callers.write_text("callers: {}\n")
         self._environment = {
             **os.environ,
+            "WAGGLE_CERTIFICATES_IMAGE": images.CERTIFICATES,
+            "WAGGLE_ACCESS_FOLDER": str(self.callers.parent),
             "WAGGLE_IMAGE": images.RUNTIME,
             "WAGGLE_ACTOR_IMAGE": images.ACTOR,
             "WAGGLE_TENSORBOARD_IMAGE": images.TENSORBOARD,
@@ -108,6 +118,7 @@ class Cluster(Hub):
             print(self.compose("logs", "--no-color", "--tail", "40", check=False), file=sys.stderr)
         # With the services of the profiles, if any run.
         self.compose("--profile", "cli", "--profile", "tensorboard", "--profile", "prometheus", "down", "--volumes", "--timeout", "20")
+        self._folder.cleanup()
 
     def compose(self, *words, check=True, timeout=300):
         files = [word for file in self._files for word in ("--file", str(file))]
@@ -119,6 +130,14 @@ class Cluster(Hub):
         self._scale.update(scale)
         scales = [word for service, count in self._scale.items() for word in ("--scale", f"{service}={count}")]
         self.compose("up", "--detach", "--no-build", "--no-recreate", *scales, *services)
+        if not self.security:
+            self.take_certificates()
+
+    def take_certificates(self):
+        """Gives waggle on the host an administrator's certificate, as the page tells users."""
+        folder = pathlib.Path(self._folder.name)
+        run("docker", "cp", f"{self.containers('certificates')[0]}:/certificates/admin", folder)
+        self.security = {"WAGGLE_TLS": str(folder / "admin")}
 
     scale = up
 
@@ -185,7 +204,8 @@ class Cluster(Hub):
         """The worker ids of all processes except the hub, once all of them attend; None before. A process that was
         killed a moment ago is still in the pool, but silent."""
         attending = {member["worker_id"] for member in self.pool() if member["seconds_silent"] == 0}
-        return attending if len(attending) == len(self.containers()) - 1 else None
+        processes = sum(len(self.containers(service)) for service in SERVICES)
+        return attending if len(attending) == processes - 1 else None
 
     def worker_as(self, role):
         """A process with a role in any experiment, from pool(); None if there is none."""

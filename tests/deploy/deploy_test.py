@@ -3,8 +3,8 @@
 
 usage: deploy_test.py [TEST …]      a TEST is a class or CLASS.METHOD of this file; by default all
 
-Needs a container engine, docker compose or docker-compose, and the results of ./dev build. Without an engine it prints
-that and tests nothing. Containers, networks and volumes are removed afterwards; images stay, for the next time.
+Needs a container engine, docker compose or docker-compose, and the results of ./dev debs and ./dev build. Without an engine
+it prints that and tests nothing. Containers, networks and volumes are removed afterwards; images stay, for the next time.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ class Images(unittest.TestCase):
 
     def test_the_executables_compute_by_openblas_on_both(self):
         for image in (images.RUNTIME, images.ACTOR):
-            said = images.run_in(image, "ldd", "/usr/local/bin/waggle-actor")
+            said = images.run_in(image, "ldd", "/usr/bin/waggle-actor")
             self.assertIn("libopenblas", said)
             self.assertNotIn("not found", said)
 
@@ -105,21 +105,31 @@ class TensorBoard(unittest.TestCase):
 
 
 class Prometheus(unittest.TestCase):
-    def test_it_is_built_and_evaluates_the_alerts(self):
+    def test_it_is_built_scrapes_all_processes_and_evaluates_the_alerts(self):
         images.build_prometheus()
         with Cluster() as cluster:
-            cluster.compose("--profile", "prometheus", "up", "--detach", "--no-build", "prometheus")
+            cluster.up()
+            cluster.compose("--profile", "prometheus", "up", "--detach", "--no-build", "--no-recreate", "prometheus")
 
-            def evaluates():
+            def ask(what):
                 try:
-                    rules = f"http://127.0.0.1:{cluster.prometheus_port}/api/v1/rules"
-                    with urllib.request.urlopen(rules, timeout=5) as answer:
-                        groups = json.load(answer)["data"]["groups"]
-                    return {rule["health"] for group in groups for rule in group["rules"]} == {"ok"}
+                    page = f"http://127.0.0.1:{cluster.prometheus_port}/api/v1/{what}"
+                    with urllib.request.urlopen(page, timeout=5) as answer:
+                        return json.load(answer)["data"]
                 except OSError:
-                    return False
+                    return None
 
-            await_that(evaluates, "Prometheus evaluates the alerts")
+            def all_are_scraped():
+                targets = (ask("targets") or {"activeTargets": []})["activeTargets"]
+                return {one["labels"]["service"] for one in targets if one["health"] == "up"} == set(SERVICES)
+
+            def alerts_are_evaluated():
+                groups = (ask("rules") or {"groups": []})["groups"]
+                return {rule["health"] for group in groups for rule in group["rules"]} == {"ok"}
+
+            with timed("Prometheus is started and has scraped all services"):
+                await_that(all_are_scraped, "Prometheus scrapes all services")
+            await_that(alerts_are_evaluated, "Prometheus evaluates the alerts")
 
 
 class Experiments(unittest.TestCase):

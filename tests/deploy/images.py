@@ -16,14 +16,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from engine import run, succeeds, what_is_missing
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGES = ("waggle_*.deb", "waggle-worker_*.deb")
 EXECUTABLES = ("waggle", "waggle-actor", "waggle-learner", "waggle-param-server", "waggle-replay-server")
 PREFIX = "waggle-deploy-test"
-RUNTIME, ACTOR, TENSORBOARD, PROMETHEUS = (f"{PREFIX}/{name}" for name in ("runtime", "actor", "tensorboard", "prometheus"))
+RUNTIME, ACTOR, CERTIFICATES, TENSORBOARD, PROMETHEUS = (
+    f"{PREFIX}/{name}" for name in ("runtime", "actor", "certificates", "tensorboard", "prometheus"))
 PIP_SOURCES = ("index-url", "extra-index-url", "no-index", "find-links", "trusted-host", "proxy", "cert", "client-cert",
                "timeout", "default-timeout", "retries")
 USERS_ACTOR = f"{PREFIX}/actor-with-my-game"  # As in deploy/README.md.
@@ -129,14 +132,24 @@ def base():
 
 
 def build():
-    """Builds runtime and actor around the executables of build/release/bin."""
-    missing = [name for name in EXECUTABLES if not (ROOT / "build/release/bin" / name).is_file()]
-    if missing:
-        raise RuntimeError(f"build/release/bin has no {', '.join(missing)}: ./dev test-deploy builds them")
+    """Builds runtime and actor from the packages of dist, and certificates, and prints their sizes."""
+    for package in PACKAGES:
+        found = list((ROOT / "dist").glob(package))
+        if len(found) != 1:
+            raise RuntimeError(f"dist has {len(found)} files {package}; wanted one: ./dev test-deploy makes it")
+        print(f"{found[0].name}: of {time.ctime(found[0].stat().st_mtime)}", flush=True)
+    build_image(RUNTIME, "--file", "deploy/Dockerfile", "--target", "runtime", "--build-arg", "EXECUTABLES=given", ".")
+    build_image(ACTOR, "--file", "deploy/Dockerfile", "--target", "actor", "--build-arg", "EXECUTABLES=given", ".")
+    build_image(CERTIFICATES, "--file", "deploy/certificates.Dockerfile", "deploy")
+
+
+def build_image(tag, *words):
+    """docker build WORDS on the base image. Prints the time and the image's size."""
     base_image = base()
-    for target, tag in (("runtime", RUNTIME), ("actor", ACTOR)):
-        run("docker", "build", "--file", "deploy/Dockerfile", "--target", target, "--tag", tag,
-            "--build-arg", f"BASE_IMAGE={base_image}", "--build-arg", "EXECUTABLES=given", ".", cwd=ROOT, timeout=1800)
+    begun = time.monotonic()
+    run("docker", "build", "--tag", tag, "--build-arg", f"BASE_IMAGE={base_image}", *words, cwd=ROOT, timeout=1800)
+    size = int(run("docker", "image", "inspect", "--format", "{{.Size}}", tag))
+    print(f"{tag}: {size / 1e6:.0f} MB, built in {time.monotonic() - begun:.0f} s", flush=True)
 
 
 def build_or_skip(test):
@@ -185,13 +198,11 @@ py-modules = ["my_game"]
 
 
 def build_tensorboard():
-    run("docker", "build", "--file", "deploy/tensorboard.Dockerfile", "--tag", TENSORBOARD,
-        "--build-arg", f"BASE_IMAGE={base()}", "deploy", cwd=ROOT, timeout=1800)
+    build_image(TENSORBOARD, "--file", "deploy/tensorboard.Dockerfile", "deploy")
 
 
 def build_prometheus():
-    run("docker", "build", "--file", "deploy/prometheus.Dockerfile", "--tag", PROMETHEUS,
-        "--build-arg", f"BASE_IMAGE={base()}", "deploy", cwd=ROOT, timeout=1800)
+    build_image(PROMETHEUS, "--file", "deploy/prometheus.Dockerfile", "deploy")
 
 
 if __name__ == "__main__":

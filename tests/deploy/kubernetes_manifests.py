@@ -122,6 +122,23 @@ class ManifestsTest(unittest.TestCase):
                     self.assertIn(flag, known)
         subprocess.run([BIN / "waggle", "help", "health"], check=True, capture_output=True)
 
+    def test_certificates_have_the_secrets_that_pods_mount_and_the_names_that_the_script_gives(self):
+        documents = list(yaml.safe_load_all(rendered_text("../bases/certificates", KUBERNETES)))
+        self.assertEqual({one["metadata"]["namespace"] for one in documents}, {"waggle"})
+        issuers = {one["metadata"]["name"]: one for one in rules.of_kind(documents, "Issuer")}
+        made = {one["spec"]["secretName"]: one["spec"] for one in rules.of_kind(documents, "Certificate")}
+        self.assertEqual({spec["issuerRef"]["name"] for spec in made.values()}, set(issuers))
+        self.assertEqual(issuers["waggle"]["spec"], {"ca": {"secretName": "waggle-authority"}})
+        self.assertTrue(made.pop("waggle-authority")["isCA"])
+        script = (ROOT / "deploy/certificates.sh").read_text()
+        for secret, spec in made.items():
+            [names] = re.findall(rf"(?m)^certificate {secret[len('waggle-'):]} ([a-z. ]+)", script)
+            self.assertLessEqual(set(names.split()), set(spec["dnsNames"]))
+        mounted = {volume["secret"]["secretName"] for one in rules.of_kind(rendered("local"), *rules.WORKLOADS)
+                   for volume in rules.pod(one)["volumes"] if "secret" in volume}
+        self.assertEqual(mounted, {"waggle-hub", "waggle-worker"})
+        self.assertLessEqual(mounted, set(made))
+
     def test_one_node_has_one_of_each_and_shares_no_volume_with_another(self):
         for workload in rules.of_kind(rendered("local"), *rules.WORKLOADS):
             self.assertEqual(workload["spec"]["replicas"], 1)
@@ -211,6 +228,12 @@ BROKEN = (
      "ingress", []),
     (rules.policies_allow_what_is_needed_alone,
      lambda documents: find(documents, "NetworkPolicy", "workers-to-hub-in")["spec"]["ingress"][0]["from"][0], "podSelector", {}),
+    (rules.connections_are_encrypted, container_of("Deployment", "actor"), "env", []),
+    (rules.connections_are_encrypted, container_of("StatefulSet", "hub"), "env",
+     [{"name": "WAGGLE_TLS", "value": "/elsewhere"}]),
+    (rules.connections_are_encrypted, lambda documents: rules.pod(find(documents, "Deployment", "learner"))["volumes"][0],
+     "secret", {"secretName": "waggle-hub"}),
+    (rules.connections_are_encrypted, container_of("Deployment", "learner"), "command", ["waggle-learner", "--insecure"]),
     (rules.hub_is_found, lambda documents: rules.of_kind(documents, "ConfigMap")[0]["data"], "WAGGLE_PARAM_SERVER", "hup:7000"),
 )
 

@@ -3,8 +3,8 @@
 
 usage: kubernetes_podman.py [TEST …]      a TEST is a class or CLASS.METHOD of this file; by default all
 
-Needs root, podman, kubectl, a container engine that builds the image, and the results of ./dev build. If one of them is
-missing it prints that and tests nothing.
+Needs root, podman, kubectl, a container engine that builds the image, and the results of ./dev debs and ./dev build. If one
+of them is missing it prints that and tests nothing.
 """
 
 import json
@@ -73,6 +73,12 @@ class Pods(Hub):
         self._manifests = (manifests or rendered(KUBERNETES)).replace("hostPort: 7000", f"hostPort: {self.port}")
 
     def __enter__(self):
+        self._folder = tempfile.TemporaryDirectory()
+        run(images.ROOT / "deploy/certificates.sh", self._folder.name)
+        self.security = {"WAGGLE_TLS": f"{self._folder.name}/admin"}
+        for role in ("hub", "worker"):  # As the page tells users.
+            podman.play(run("kubectl", "create", "secret", "generic", f"waggle-{role}", "--dry-run=client", "--output", "yaml",
+                            f"--from-file={self._folder.name}/{role}"))
         podman.play(self._manifests)
         return self
 
@@ -82,6 +88,8 @@ class Pods(Hub):
                 print(name, podman("logs", "--tail", "20", container(name), check=False), file=sys.stderr)
         podman.down()
         podman("volume", "prune", "--force")
+        podman("secret", "rm", "--all")
+        self._folder.cleanup()
 
     def play_again(self):
         podman.down()

@@ -147,6 +147,20 @@ def selectors_are_their_own(documents):
             yield f"{name(workload)}: its selector selects {found}; wanted itself alone"
 
 
+def connections_are_encrypted(documents):
+    """Each process has its certificates as a folder: single files of a secret (subPath) would never be renewed."""
+    for workload in of_kind(documents, *WORKLOADS):
+        role = "hub" if workload["metadata"]["name"] == "hub" else "worker"
+        [folder] = [one["value"] for one in container(workload).get("env", []) if one["name"] == "WAGGLE_TLS"] or [None]
+        mounts = [mount for mount in container(workload)["volumeMounts"] if mount["mountPath"] == folder]
+        secrets = {volume["name"]: volume["secret"]["secretName"] for volume in pod(workload)["volumes"] if "secret" in volume}
+        found = [secrets.get(mount["name"]) for mount in mounts if "subPath" not in mount]
+        if found != [f"waggle-{role}"]:
+            yield f"{name(workload)}: got the secrets {found} at WAGGLE_TLS={folder}; wanted waggle-{role}"
+        if "--insecure" in container(workload)["command"]:
+            yield f"{name(workload)}: has --insecure"
+
+
 def services_have_endpoints(documents):
     for service in of_kind(documents, "Service"):
         found = selected(documents, service["spec"]["selector"])
@@ -215,5 +229,5 @@ def hub_is_found(documents):
 
 OF_ALL = (components_are_there, containers_are_confined, resources_are_said, probes_ask_the_process_itself,
           images_have_versions, volumes_are_there, outputs_are_seen_at_one_path, selectors_are_their_own,
-          budgets_select, hub_is_found)
+          budgets_select, hub_is_found, connections_are_encrypted)
 OF_CLUSTERS = OF_ALL + (services_have_endpoints, policies_allow_what_is_needed_alone)
