@@ -58,7 +58,7 @@ class RecordingWriter(threading.Thread):
                 self._write_block()
             except waggle.Error as error:
                 self._lose_writer(error)
-            self._recorder.stop.wait(self._random.uniform(0, 0.05))
+            self._recorder.stop.wait(self._random.uniform(0, 0.2))
         if self._writer is not None:
             try:
                 self._writer.close()
@@ -108,13 +108,14 @@ class RecordingWriter(threading.Thread):
                 if self._recorder.over():
                     self._recorder.unfinished.append(f"{self.name}: {error}")
                     return
-        if not self._recorder.lie.acknowledge_early:
-            self._tell("ok", numbers)
         lost = self._writer.stats().items_without_rows
         if lost > 0:
+            # Only after a server has lost acknowledged rows, which the checker knows: windows reach back to them.
             self._recorder.history.add(op="refused", error=f"{lost} items were left out, because their rows are lost",
                                        **self._facts)
             self._writer = None
+        elif not self._recorder.lie.acknowledge_early:
+            self._tell("ok", numbers)
 
     def _add(self, number):
         row = {"number": number, "payload": numpy.frombuffer(recorded_tables.payload(number), numpy.uint8)}
