@@ -3,6 +3,10 @@
 import threading
 import time
 
+import grpc
+
+import wire
+
 PATIENCE = 120.0  # Seconds after which a wait is a problem: far longer than anything takes, for busy machines.
 
 
@@ -54,11 +58,21 @@ class Chaos:
         time.sleep(2)  # The client may not have written down all answers that it has.
         self.history.add(op="lossy", server=server, levels=list(levels), why=why)
 
+    def serves(self, name, seconds):
+        """True if the server answers gRPC's health protocol within this time."""
+        with wire.channel(self.pool.address[name]) as channel:
+            check = channel.unary_unary("/grpc.health.v1.Health/Check")
+            try:
+                # The answer is field 1 = SERVING (1).
+                return check(b"", timeout=seconds, wait_for_ready=True) == b"\x08\x01"
+            except grpc.RpcError:
+                return False
+
     def await_service(self, name, seconds=PATIENCE):
-        """True once the server answers a health check; reports a violation if it does not in time."""
+        """True once the server serves; reports a violation if it does not in time."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            if self.pool.waggle_health(name):
+            if self.serves(name, max(1.0, end - time.monotonic())):
                 return True
             time.sleep(0.2)
         self.violation(f"{name} does not serve within {seconds:g} s: {self.pool[name].log.name}")

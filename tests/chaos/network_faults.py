@@ -91,7 +91,7 @@ def _serves_meanwhile(chaos, target, life, what):
     process = chaos.pool[target]
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        if process.lives != life or not process.alive or chaos.pool.waggle_health(target):
+        if process.lives != life or not process.alive or chaos.serves(target, max(1.0, end - time.monotonic())):
             return
         time.sleep(0.2)
     chaos.violation(f"{target} does not serve while there are {what}")

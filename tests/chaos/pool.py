@@ -112,12 +112,6 @@ class Pool:
                               check=False)
         return done.returncode, done.stdout, done.stderr
 
-    def waggle_health(self, name):
-        """True if the server serves."""
-        done = subprocess.run([str(self.bin / "waggle"), "health", self.address[name]], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, timeout=60, check=False)
-        return done.returncode == 0
-
     def await_hub(self, seconds):
         end = time.monotonic() + seconds
         while self.waggle("list")[0] != 0:

@@ -247,7 +247,7 @@ class ProxyFarm:
         self.proxies[name] = proxy
         return proxy
 
-    def call(self, coroutine, timeout=30):
+    def call(self, coroutine, timeout=120):
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout)
 
     def heal(self):
