@@ -15,16 +15,16 @@ REPLAY = ("replay",)
 
 # What the checker requires of each run, by the names that the table uses.
 INVARIANTS = {
-    "items": "Each acknowledged item is in its table exactly once, with the right rows, or left by the table's rule. No "
-             "refused item is there, and no item whose deletion was answered.",
-    "counts": "Epochs of learners never go back, nor the weights' version within an epoch. Steps and states never go back, "
-              "except behind a hub that died, by what it had not written for 12 seconds.",
+    "items": "Each acknowledged item is in its table exactly once, with the right rows, or left by the table's rule. "
+             "No refused item is there, and no item whose deletion was answered.",
+    "counts": "Epochs of learners never go back, nor the weights' version within an epoch. Steps and states never go "
+              "back, except behind a hub that died, by what it had not written for 12 seconds.",
     "gradients": "Pushed gradients are applied, refused or unanswered, and no other.",
     "ends": "No process ends by itself, and SIGTERM ends each with status 0.",
     "refusal": "The request, or the process, is refused with an error, and nothing changes.",
     "service": "The server answers meanwhile, or again afterwards, and its open files are as many as before.",
-    "progress": "After the last fault each experiment goes on to its goal, all items are acknowledged, and no experiment "
-                "fails.",
+    "progress": "After the last fault each experiment goes on to its goal, all items are acknowledged, and no "
+                "experiment fails.",
 }
 _ALWAYS = ("items", "counts", "gradients", "ends", "progress")
 
@@ -101,16 +101,20 @@ class Elsewhere:
 
 ELSEWHERE = (
     Elsewhere("F5", "a deterministic run ends with the same weights though its processes are killed",
-              "tests/e2e/faults_test.cc", "a deterministic run ends normally though each of its processes is killed in turn"),
+              "tests/e2e/faults_test.cc",
+              "a deterministic run ends normally though each of its processes is killed in turn"),
     Elsewhere("F6", "the learner's checkpoint, at each change of its folder",
               "tests/common/rl/checkpoint/checkpoint_store_test.cc",
               "a process that is killed before any change leaves the previous or the new checkpoint whole"),
-    Elsewhere("F22", "a name that resolves to another address later: not tested; containers come back with another address",
-              "tests/deploy/deploy_test.py", "cut_off"),
-    Elsewhere("F23", "GOAWAY: no server sets a maximal age of connections. SIGTERM ends them in the same way (F11, terminate)"),
+    Elsewhere("F22", "a name that resolves to another address later: no test by itself; a container that was cut off may "
+              "come back with another address", "tests/deploy/deploy_test.py", "cut_off"),
+    Elsewhere("F23", "GOAWAY by age: no server sets a maximal age of connections. SIGTERM ends them in the same way: "
+              "terminate of F11"),
     Elsewhere("F27", "power cuts of replay servers, simulated in one process",
-              "tests/replay_server/storage/journal_test.cc", "all that a table with log_sync has answered outlives a power cut"),
-    Elsewhere("F29", "a damaged byte anywhere in a replay server's folder", "tests/replay_server/storage/data_folder_test.cc",
+              "tests/replay_server/storage/journal_test.cc",
+              "all that a table with log_sync has answered outlives a power cut"),
+    Elsewhere("F29", "a damaged byte anywhere in a replay server's folder",
+              "tests/replay_server/storage/data_folder_test.cc",
               "a folder with any damaged byte is restored as it was at some moment, or refused"),
     Elsewhere("F30", "newest checkpoints of replay servers", "tests/replay_server/storage/data_folder_test.cc",
               "the checkpoint before replaces a damaged newest checkpoint"),

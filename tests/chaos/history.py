@@ -27,4 +27,5 @@ class History:
 def read(path):
     """All events, sorted by time."""
     with open(path, encoding="utf-8") as file:
-        return sorted((json.loads(line) for line in file), key=lambda event: event["t"])
+        # The last line may be half written.
+        return sorted((json.loads(line) for line in file if line.endswith("\n")), key=lambda event: event["t"])

@@ -2,6 +2,7 @@
 
 import pathlib
 import shutil
+import socket
 import subprocess
 import time
 
@@ -112,9 +113,18 @@ class Pool:
                               check=False)
         return done.returncode, done.stdout, done.stderr
 
-    def await_hub(self, seconds):
+    def _await_port(self, name, seconds):
+        host, port = self.address[name].split(":")
         end = time.monotonic() + seconds
-        while self.waggle("list")[0] != 0:
-            if time.monotonic() > end:
-                raise TimeoutError(f"the hub does not answer within {seconds} s")
-            time.sleep(0.2)
+        while time.monotonic() < end:
+            try:
+                with socket.create_connection((host, int(port)), timeout=seconds):
+                    return True
+            except OSError:
+                time.sleep(0.1)
+        return False
+
+    def await_hub(self, seconds):
+        status, _, error = self.waggle("list", timeout=seconds) if self._await_port("hub", seconds) else (1, "", "")
+        if status != 0:
+            raise TimeoutError(f"the hub does not answer within {seconds} s: {error}")

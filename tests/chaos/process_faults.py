@@ -126,6 +126,8 @@ def terminate(chaos, target, _seconds, _rng):
 def no_memory(chaos, target, seconds, rng):
     """The process finds no memory: RLIMIT_AS. It aborts, or goes on."""
     process = chaos.pool[target]
+    if not chaos.await_service(target):  # A process that starts with so little says so, and ends.
+        return
     pid = process.pid
     try:
         with open(f"/proc/{pid}/statm", encoding="ascii") as file:

@@ -2,15 +2,17 @@
 
 from collections import defaultdict
 
+import grpc
 import numpy
 
 import recorded_tables
 import wire
 
 
-def read(messages, address, table, timeout=60):
+def read(messages, address, table, timeout):
     """A list of pairs for the items of `table`: the item's number, and True if all of its rows are right."""
     with wire.channel(address) as channel:
+        grpc.channel_ready_future(channel).result(timeout)
         export = messages.stub(channel, "ReplayService/Export")
         streams = defaultdict(dict)  # Of each stream, its rows by their index.
         found = []

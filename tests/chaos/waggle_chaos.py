@@ -90,6 +90,8 @@ class Run:
         planned = schedule.plan(seed, self.arguments.seconds, self.faults, self._targets)
         conveyors = [Conveyor(kind, pool, watch, 100 * seed) for kind in KINDS]
         client = self._start_client(pool, stage)
+        self._await_client()
+        chaos.start = time.monotonic()
         runner = FaultRunner(chaos, planned)
 
         def tend(more=True):
@@ -115,6 +117,18 @@ class Run:
             command += ["--lie", self.arguments.lie]
         with open(self.folder / "logs" / "client.log", "wb") as log:
             return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log)
+
+    def _await_client(self):
+        """Waits until each server has acknowledged something: a fault before that would show nothing."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            acknowledged = {event["server"] for event in history.read(self.folder / "history.jsonl")
+                            if event["op"] == "insert" and event["type"] == "ok"}
+            if acknowledged == set(REPLAYS):
+                return
+            if time.monotonic() > end:
+                raise TimeoutError(f"the recording client has no answer within {PATIENCE:g} s: client.log")
+            time.sleep(0.2)
 
     def _live_on(self, chaos, conveyors, tend):
         """Nothing is disturbed any more: every experiment must reach its goal, and so must a new one."""
@@ -150,7 +164,7 @@ class Run:
         for server in REPLAYS:
             chaos.await_service(server)
             for table in recorded_tables.RULES:
-                contents[server, table] = table_contents.read(chaos.messages, pool.address[server], table)
+                contents[server, table] = table_contents.read(chaos.messages, pool.address[server], table, PATIENCE)
         events = history.read(self.folder / "history.jsonl")
         self.acknowledged = acknowledged_items(events)
         problems = item_problems(events, contents, recorded_tables.RULES)
