@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/check/check_report.h"
@@ -120,6 +122,14 @@ int Do(const ConfigsFlags& flags) {
 }
 
 int Do(const TokenFlags& flags) {
+  if (flags.name.empty() || !std::all_of(flags.name.begin(), flags.name.end(), [](unsigned char c) {
+        return std::isalnum(c) != 0 || c == '_' || c == '-';
+      })) {
+    return Complain("token",
+                    absl::InvalidArgumentError(absl::StrCat("NAME: got \"", absl::CHexEscape(flags.name),
+                                                            "\"; wanted letters, digits, _ and -")),
+                    2);
+  }
   const absl::StatusOr<std::string> token = NewToken();
   if (!token.ok()) {
     return Complain("token", token.status(), 1);

@@ -9,11 +9,16 @@
 # valid, by default 90; KEEP, the days for which a certificate must still be valid to be kept, by default none is kept.
 set -euo pipefail
 
-[ $# -ge 1 ] && [ "${1:0:1}" != - ] || { sed -n 's/^# \{0,1\}//; 2,9p' "$0" >&2; exit 2; }
+[ $# -ge 1 ] && [ "${1:0:1}" != - ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 directory="$1"
 shift
 days="${DAYS:-90}"
 authority="$directory/ca"
+[[ "$days" =~ ^-?[0-9]+$ && "$days" != 0 ]] || { echo "DAYS: got $days; wanted a number of days" >&2; exit 2; }
+for host in "$@"; do
+  [[ "$host" =~ ^[A-Za-z0-9*]([A-Za-z0-9.-]*[A-Za-z0-9])?$ && "$host" != *.waggle ]] ||
+    { echo "HOST: got $host; wanted a machine's name, which does not end in .waggle, as roles do" >&2; exit 2; }
+done
 umask 077
 
 key() {  # FILE

@@ -176,7 +176,7 @@ std::string FenceFor(const std::string& text) {
 std::string UseText(const CardContents& contents) {
   std::string text = R"(## Use
 
-In this folder, with [Waggle](https://pypi.org/project/waggle/):
+In this folder, with Waggle:
 
 ```
 waggle evaluate . --episodes 100

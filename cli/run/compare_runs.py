@@ -107,7 +107,7 @@ class Comparison:
 
         self.by = by
         groups = group_runs(runs)
-        environments = sorted({run.facts.get("environment.name", "?") for run in runs})
+        environments = sorted({environment_of(run) for run in runs})
         if len(environments) > 1:
             raise RunError(f"environment: got runs on {' and '.join(environments)}; wanted runs on one, because returns "
                            "of different environments cannot be compared")

@@ -137,6 +137,11 @@ def read_metrics(path):
     return series
 
 
+def environment_of(run):
+    """The environment's name; "?" for one that is not built in, of a run without a summary."""
+    return (run.summary or {}).get("environment") or run.facts.get("environment.name", "?")
+
+
 def facts_of(yaml):
     """The values of a complete experiment.yaml at the second level: {"experiment.name": "cartpole", …}."""
     facts = {}

@@ -343,7 +343,7 @@ int RunLoop::Finish() {
                               written.ok() ? absl::StrCat("; see ", folder_.File("summary.json")) : ""));
   const bool met =
       outcome == Outcome::kSolved || (outcome == Outcome::kLimit && !experiment_.stop.target_return.has_value());
-  return met ? 0 : outcome == Outcome::kInterrupted ? 130 : 1;
+  return met && written.ok() ? 0 : outcome == Outcome::kInterrupted ? 130 : 1;
 }
 
 }  // namespace waggle

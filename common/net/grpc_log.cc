@@ -48,8 +48,8 @@ bool CountHandshake(absl::string_view message) {
     return false;
   }
   ProcessSecurity().mutable_refusals()->Count(SecurityRefusals::kHandshake);
-  const int64_t second = absl::ToInt64Seconds(SteadyElapsed());
-  return logged.exchange(second) == second;
+  const int64_t minute = absl::ToInt64Minutes(SteadyElapsed());
+  return logged.exchange(minute) == minute;
 }
 
 void Take(gpr_log_func_args* line) {

@@ -42,7 +42,7 @@ absl::StatusOr<std::unique_ptr<WebServer>> WebServer::Start(const std::string& l
   options.threads = 8;            // Some may wait for replay servers.
   options.max_connections = 256;  // A browser opens up to six, and a page asks for several things at once.
   WAGGLE_ASSIGN_OR_RETURN(web->server_, HttpServer::Start(listen, std::move(routes), options));
-  WAGGLE_RETURN_IF_ERROR(ProcessSecurity().AllowPlainText("--web", listen));
+  WAGGLE_RETURN_IF_ERROR(ProcessSecurity().AllowPlainText("--web", listen, /*has_tls=*/false));
   return web;
 }
 

@@ -173,6 +173,13 @@ class SecurityTest(unittest.TestCase):
             server.wait()
             server.stdout.close()
 
+    def test_4_certificates_that_cannot_serve_are_refused_at_the_start(self):
+        done = subprocess.run([BIN / "waggle-replay-server", "--listen", "127.0.0.1:0", "--tls",
+                               self.folder / "certificates/admin"], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=60)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("admin.waggle; wanted one for server.waggle", done.stdout)
+
     def test_5_openssl_sees_tls_and_what_it_chose(self):
         for version in ("-tls1_3", "-tls1_2"):
             done = subprocess.run(

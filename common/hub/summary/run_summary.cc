@@ -78,8 +78,11 @@ void FillFromOverview(const v1::OverviewResponse& overview, absl::Time started_a
     summary->result = overview.result();
   }
   if (counts.first_env_step_unix.has_value()) {
-    summary->seconds_to_first_env_step =
-        *counts.first_env_step_unix - absl::ToDoubleSeconds(started_at - absl::UnixEpoch());
+    // A run that goes on took its first step before it was started again.
+    if (const double seconds = *counts.first_env_step_unix - absl::ToDoubleSeconds(started_at - absl::UnixEpoch());
+        seconds >= 0) {
+      summary->seconds_to_first_env_step = seconds;
+    }
   }
   const double seconds = summary->wall_seconds = static_cast<double>(overview.running_ms()) / 1e3;
   if (seconds > 0) {

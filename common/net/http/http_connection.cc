@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -58,6 +59,16 @@ void CutHeader(size_t header_size, std::string* text) {
       }
     }
     line = next;
+  }
+}
+
+// Says that a POST without a length has no body (RFC 9112, section 6.3): the library would read until the client
+// closes.
+void AddLength(size_t header_size, std::string* text) {
+  const std::string header = absl::AsciiStrToLower(absl::string_view(*text).substr(0, header_size));
+  if (absl::StartsWith(header, "post ") && !absl::StrContains(header, "\ncontent-length:") &&
+      !absl::StrContains(header, "\ntransfer-encoding:")) {
+    text->insert(header.find('\n') + 1, "Content-Length: 0\r\n");
   }
 }
 
@@ -124,7 +135,8 @@ bool HttpConnection::ReadHeader() {
     }
   }
   body_left_ = options_.max_body_bytes * kBodyOverhead + kPieceBytes;
-  CutHeader(header_size, &ahead_);
+  AddLength(header_size, &ahead_);
+  CutHeader(HeaderSize(ahead_, 0), &ahead_);
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <grpcpp/security/tls_credentials_options.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -163,15 +164,15 @@ std::shared_ptr<const AccessList> Security::access_list() {
   return list_;
 }
 
-absl::Status Security::AllowPlainText(const std::string& flag, const std::string& listen) const {
+absl::Status Security::AllowPlainText(const std::string& flag, const std::string& listen, bool has_tls) const {
   if (IsOnThisMachine(listen)) {
     return absl::OkStatus();
   }
   if (!options_.insecure) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(flag, ": got ", listen,
-                     " for plain text; wanted an address of this machine alone, such as 127.0.0.1:7000, --tls "
-                     "with certificates, or --insecure if every program that reaches the port may do everything"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        flag, ": got ", listen, " for plain text; wanted an address of this machine alone, such as 127.0.0.1:7000",
+        !has_tls ? "" : ", --tls with certificates",
+        ", or --insecure if every program that reaches the port may use it"));
   }
   LogWarning("--insecure: ", listen, " serves plain text to every program that reaches it");
   return absl::OkStatus();
@@ -180,7 +181,7 @@ absl::Status Security::AllowPlainText(const std::string& flag, const std::string
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> Security::ServerCredentialsFor(const std::string& listen) {
   absl::call_once(begun_, [this] { Begin(); });
   if (options_.tls.empty()) {
-    WAGGLE_RETURN_IF_ERROR(AllowPlainText("--listen", listen));
+    WAGGLE_RETURN_IF_ERROR(AllowPlainText("--listen", listen, /*has_tls=*/true));
     return grpc::InsecureServerCredentials();
   }
   if (files_.key.empty()) {
@@ -188,6 +189,12 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> Security::ServerCredent
         options_.tls, ": got no tls.crt and tls.key; wanted both, because this process serves at ", listen));
   }
   WAGGLE_ASSIGN_OR_RETURN(const CertificateFacts facts, CheckCertificates(files_, absl::Now()));
+  if (const std::string& name = options_.server_name;
+      !name.empty() && std::find(facts.names.begin(), facts.names.end(), name) == facts.names.end()) {
+    return absl::FailedPreconditionError(absl::StrCat(files_.certificate, ": got a certificate for ",
+                                                      absl::StrJoin(facts.names, ", "), "; wanted one for ", name,
+                                                      ", the --server-name that clients look for"));
+  }
   LogCertificate(files_, facts);
   grpc::experimental::TlsServerCredentialsOptions tls(NewProvider(files_, options_.reload_period));
   tls.watch_root_certs();

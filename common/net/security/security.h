@@ -36,8 +36,8 @@ class Security {
   absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentialsFor(const std::string& listen);
 
   // OK if a server of plain text may listen at HOST:PORT: FAILED_PRECONDITION unless that is on this machine, or
-  // `insecure` is set, which is logged.
-  absl::Status AllowPlainText(const std::string& flag, const std::string& listen) const;
+  // `insecure` is set, which is logged. `has_tls`: the server behind `flag` could have certificates.
+  absl::Status AllowPlainText(const std::string& flag, const std::string& listen, bool has_tls) const;
 
   // The caller of a call to a server of this process; without a name on a connection without encryption.
   Caller CallerOf(const grpc::ServerContextBase& context);

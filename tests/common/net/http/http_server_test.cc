@@ -109,6 +109,11 @@ TEST_CASE("a chunked body is put together, and HEAD gets no body", "[unit]") {
   CHECK(!Contains(head, "[]"));
 }
 
+TEST_CASE("a POST that says nothing of a body has none", "[unit]") {
+  const std::unique_ptr<HttpServer> server = Serve();
+  CHECK(Contains(Ask(*server, "POST /echo/x HTTP/1.1\r\nHost: h\r\n\r\n"), "POST /echo/x []"));
+}
+
 TEST_CASE("requests without a handler are refused by status", "[unit]") {
   const std::unique_ptr<HttpServer> server = Serve();
   CHECK(StatusOf(Get(*server, "/nothing")) == 404);
