@@ -29,10 +29,11 @@ class Security {
   Security(const Security&) = delete;
   Security& operator=(const Security&) = delete;
 
-  // Of all channels of the process.
+  // The credentials of all channels of the process.
   const std::shared_ptr<grpc::ChannelCredentials>& channel_credentials();
 
-  // Of a server at HOST:PORT. FAILED_PRECONDITION without a certificate, or for plain text beyond this machine.
+  // The credentials of a server at HOST:PORT. FAILED_PRECONDITION without a certificate, or for plain text beyond this
+  // machine.
   absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentialsFor(const std::string& listen);
 
   // OK if a server of plain text may listen at HOST:PORT: FAILED_PRECONDITION unless that is on this machine, or

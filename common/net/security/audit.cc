@@ -1,4 +1,4 @@
-#include "common/net/audit.h"
+#include "common/net/security/audit.h"
 
 #include <string>
 
