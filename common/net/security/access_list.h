@@ -14,7 +14,7 @@
 
 namespace waggle {
 
-// Who calls: a name for logs, quotas and limits, and what it may do.
+// A caller: its name for logs, quotas and limits, and its roles.
 struct Caller {
   std::string name;
   AccessRoles roles;
@@ -46,7 +46,7 @@ class AccessList {
   std::map<std::string, Caller, std::less<>> by_certificate_;
 };
 
-// What an access list keeps of a token: this prefix and hexadecimal digits.
+// An access list keeps hashes of tokens: this prefix and hexadecimal digits.
 inline constexpr absl::string_view kTokenHashPrefix = "sha256:";
 inline constexpr size_t kTokenHashDigits = 64;
 std::string TokenHash(absl::string_view token);

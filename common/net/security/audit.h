@@ -5,7 +5,7 @@
 
 namespace waggle {
 
-// Logs who has changed something, and whether it worked: "audit: ann: stop pole-x7k2q: OK". Call it in the thread that
+// Logs a change with its caller and its result: "audit: ann: stop pole-x7k2q: OK". Call it in the thread that
 // answers the call, which knows its caller.
 void LogAudit(absl::string_view what, absl::string_view which, const absl::Status& result);
 

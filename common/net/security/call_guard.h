@@ -42,7 +42,7 @@ class SecurityRefusals {
 struct CallFacts {
   std::string path;                            // "/waggle.v1.ReplayService/Insert".
   std::string authorization;                   // The header's value; empty without one.
-  std::vector<std::string> certificate_names;  // Of the verified certificate; empty without one.
+  std::vector<std::string> certificate_names;  // The verified certificate's; empty without one.
 };
 
 // The caller, if it may call the method. UNAUTHENTICATED without a known certificate or token; PERMISSION_DENIED for a

@@ -60,7 +60,7 @@ absl::StatusOr<std::vector<Certificate>> ReadCertificates(const std::string& fil
   return certificates;
 }
 
-// Keys with a passphrase are refused: a service has nobody who types it.
+// Keys with a passphrase are refused: no person types it when a service starts.
 absl::StatusOr<Key> ReadKey(const std::string& file) {
   WAGGLE_ASSIGN_OR_RETURN(const Bio bio, ReadPem(file));
   const auto no_passphrase = [](char* /*buffer*/, int /*size*/, int /*writing*/, void* /*context*/) { return -1; };

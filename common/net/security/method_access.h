@@ -6,7 +6,7 @@
 
 namespace waggle {
 
-// Who may call a method. Admins may call every method of the table.
+// The roles that may call a method. Admins may call every method of the table.
 struct MethodAccess {
   absl::string_view path;  // "/waggle.v1.ReplayService/Insert".
   AccessRoles roles;

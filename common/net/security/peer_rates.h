@@ -33,7 +33,7 @@ class PeerRates {
     double left = 0;
     absl::Time at;
   };
-  // What the peer has at `now`.
+  // The calls that the peer has left at `now`.
   double LeftAt(const Bucket& bucket, absl::Time now) const;
   void ForgetQuietPeers(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -21,7 +21,7 @@ using grpc::experimental::FileWatcherCertificateProvider;
 
 constexpr absl::Duration kSoon = absl::Hours(7 * 24);
 
-// What changes when one of the files is replaced, also by a symbolic link to another folder.
+// A text that changes when one of the files is replaced, also by a symbolic link to another folder.
 std::string StateOf(const std::vector<std::string>& files) {
   std::string state;
   for (const std::string& file : files) {
@@ -120,7 +120,7 @@ void Security::WatchFiles() {
   const std::vector<std::string> certificates = {files_.authorities, files_.certificate, files_.key};
   std::string certificates_state = StateOf(certificates);
   std::string access_state = StateOf({options_.access});
-  absl::Time told = absl::InfinitePast();  // Of a certificate that ends soon: once a day.
+  absl::Time told = absl::InfinitePast();  // A certificate that ends soon is named once a day.
   MutexLock lock(&mutex_);
   while (!stopping_) {
     wake_.WaitFor(&mutex_, options_.reload_period);
