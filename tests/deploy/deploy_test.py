@@ -159,9 +159,9 @@ class Experiments(unittest.TestCase):
         find = f"find /experiments /data -name '*{experiment}*' 2>/dev/null || true"
         left = run("docker", "exec", cluster.containers("hub")[0], "sh", "-c", find).split()
         for server in ("replay-0", "replay-1"):
-            status = json.loads(run("docker", "exec", cluster.containers(server)[0], "waggle", "status",
-                                    "--replay-server", "127.0.0.1:7001", "--json"))
-            left += [server] if experiment in json.dumps(status) else []
+            status = run("docker", "exec", cluster.containers(server)[0], "waggle", "status", "--replay-server",
+                         "127.0.0.1:7001", "--json")
+            left += [server] if experiment in status else []
         return left
 
     @with_cluster
