@@ -100,7 +100,7 @@ class Elsewhere:
 
 
 ELSEWHERE = (
-    Elsewhere("F5", "a deterministic run ends with the same weights though its processes are killed",
+    Elsewhere("F5", "a deterministic run ends normally though its processes are killed",
               "tests/e2e/faults_test.cc",
               "a deterministic run ends normally though each of its processes is killed in turn"),
     Elsewhere("F6", "the learner's checkpoint, at each change of its folder",

@@ -200,7 +200,7 @@ def main():
     counts = {state: run.outcomes.count(state) for state in sorted(set(run.outcomes))}
     outcomes = ", ".join(state if count == 1 else f"{count} {state}" for state, count in counts.items())
     print(f"seed {arguments.seed}: {run.faults_made} faults in {run.fault_seconds:.0f} s, "
-          f"{run.acknowledged} items acknowledged, {len(violations)} violations, {outcomes}")
+          f"{run.acknowledged} items acknowledged, {len(violations)} violations, {outcomes or 'no experiment ended'}")
     if violations:
         print(f"kept: {folder}\nrepeat: {command_of(arguments)}")
     elif arguments.keep is None:
