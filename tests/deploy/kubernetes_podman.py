@@ -73,12 +73,6 @@ class Pods(Hub):
         self._manifests = (manifests or rendered(KUBERNETES)).replace("hostPort: 7000", f"hostPort: {self.port}")
 
     def __enter__(self):
-        self._folder = tempfile.TemporaryDirectory()
-        run(images.ROOT / "deploy/certificates.sh", self._folder.name)
-        self.security = {"WAGGLE_TLS": f"{self._folder.name}/admin"}
-        for role in ("hub", "worker"):  # As the page tells users.
-            podman.play(run("kubectl", "create", "secret", "generic", f"waggle-{role}", "--dry-run=client", "--output", "yaml",
-                            f"--from-file={self._folder.name}/{role}"))
         podman.play(self._manifests)
         return self
 
@@ -88,8 +82,6 @@ class Pods(Hub):
                 print(name, podman("logs", "--tail", "20", container(name), check=False), file=sys.stderr)
         podman.down()
         podman("volume", "prune", "--force")
-        podman("secret", "rm", "--all")
-        self._folder.cleanup()
 
     def play_again(self):
         podman.down()

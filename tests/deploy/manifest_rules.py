@@ -229,5 +229,5 @@ def hub_is_found(documents):
 
 OF_ALL = (components_are_there, containers_are_confined, resources_are_said, probes_ask_the_process_itself,
           images_have_versions, volumes_are_there, outputs_are_seen_at_one_path, selectors_are_their_own,
-          budgets_select, hub_is_found, connections_are_encrypted)
-OF_CLUSTERS = OF_ALL + (services_have_endpoints, policies_allow_what_is_needed_alone)
+          budgets_select, hub_is_found)
+OF_CLUSTERS = OF_ALL + (connections_are_encrypted, services_have_endpoints, policies_allow_what_is_needed_alone)
