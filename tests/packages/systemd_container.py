@@ -49,7 +49,7 @@ class SystemdContainer:
 
     def status(self, *words):
         """The exit status of a command, and what it printed."""
-        output = self.run("sh", "-c", '"$@"; echo "status $?"', "sh", *words)
+        output = self.run("sh", "-c", 'exec 2>&1; "$@"; echo "status $?"', "sh", *words)
         text, _, status = output.rstrip().rpartition("status ")
         return int(status), text
 
