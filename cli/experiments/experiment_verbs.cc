@@ -157,8 +157,7 @@ absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop
   submitted.id = answer.id();
   const std::string& named = answer.group().empty() ? answer.id() : answer.group();
   if (!answer.warnings().empty()) {
-    submitted.standing =
-        absl::StrCat(named, " cannot begin now: ", absl::StrJoin(answer.warnings(), "; "), "\n");
+    submitted.standing = absl::StrCat(named, " cannot begin now: ", absl::StrJoin(answer.warnings(), "; "), "\n");
   } else if (!answer.group().empty()) {
     submitted.standing = absl::StrCat(named, ": ", answer.members_size(), " experiments are in the queue\n");
   } else if (const auto info = client.Get(submitted.id, kAnswerTimeout, stop); info.ok() && !info->reason().empty()) {

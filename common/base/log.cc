@@ -54,8 +54,10 @@ class JsonFormatter final : public spdlog::formatter {
         "\",\"level\":\"", view(spdlog::level::to_string_view(message.level)),
         "\",\"role\":", JsonQuoted(view(message.logger_name)), ",\"host\":", JsonQuoted(HostName()),
         ",\"pid\":", getpid());
-    const std::pair<const char*, const std::string*> fields[] = {
-        {"experiment", &context.experiment}, {"worker", &context.worker}, {"trace_id", &context.trace_id}, {"caller", &context.caller}};
+    const std::pair<const char*, const std::string*> fields[] = {{"experiment", &context.experiment},
+                                                                 {"worker", &context.worker},
+                                                                 {"trace_id", &context.trace_id},
+                                                                 {"caller", &context.caller}};
     for (const auto& [name, value] : fields) {
       if (!value->empty()) {
         absl::StrAppend(&line, ",\"", name, "\":", JsonQuoted(*value));

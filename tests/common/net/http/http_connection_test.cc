@@ -66,7 +66,8 @@ class Pair {
 
 TEST_CASE("a header is read whole and returned without Range lines, with what follows it", "[unit]") {
   Pair pair;
-  pair.Send("POST /x HTTP/1.1\r\nRANGE: bytes=0-1,0-1\r\nContent-Length: 19\r\nrange: bytes=1-\r\n\r\nbody of the request");
+  pair.Send(
+      "POST /x HTTP/1.1\r\nRANGE: bytes=0-1,0-1\r\nContent-Length: 19\r\nrange: bytes=1-\r\n\r\nbody of the request");
   REQUIRE(pair->ReadHeader());
   pair.Hang();
   CHECK(pair->AwaitReadable());
