@@ -14,7 +14,7 @@ import json
 import math
 import sys
 
-from run_folders import EVALUATION, TRAINING, Run, RunError, find_package, group_runs, labels_of
+from run_folders import EVALUATION, TRAINING, Run, RunError, environment_of, find_package, group_runs, labels_of
 
 REPEATS = 10_000  # Bootstrap samples.
 INTERVAL = (2.5, 97.5)  # Percentiles.
