@@ -53,9 +53,8 @@ class Security {
   absl::Status Load();
   // Threads start here, at the first use: a process blocks signals before it starts threads.
   void Begin();
+  // Reads files that have changed, and logs it, until the end.
   void WatchFiles();
-  // Reads what has changed, and logs it.
-  void Reload(const std::string& before, const std::string& now);
   std::shared_ptr<const AccessList> access_list() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const SecurityOptions options_;
