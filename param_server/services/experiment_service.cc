@@ -106,7 +106,8 @@ ExperimentService::ExperimentService(ExperimentHost* host)
 
 grpc::ServerUnaryReactor* ExperimentService::Submit(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  // Quotas are those of the caller, not of the name in the request. Admins, and callers without a name, may name another.
+  // Quotas are those of the caller, not of the name in the request. Admins, and callers without a name, may name
+  // another.
   const Caller caller = ProcessSecurity().CallerOf(*context);
   const std::string owner = caller.roles.Has(AccessRole::kAdmin) ? "" : caller.name;
   return AnswerLater<v1::SubmitRequest, v1::SubmitResponse>(
