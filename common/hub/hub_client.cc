@@ -96,6 +96,7 @@ class GrpcHubLink final : public HubLink {
   }
   void ReportFinalVersion(const ModelVersion& version) override { Report(&PendingReports::SetFinalVersion, version); }
   void ReportTurnDone(uint64_t number) override { Report(&PendingReports::SetTurnDone, number); }
+  void ReportCut(const CutReport& report) override { Report(&PendingReports::SetCut, report); }
   void ReportBrokenGroup(uint64_t epoch) override { Report(&PendingReports::SetBrokenGroup, epoch); }
   void ReportFailure(const absl::Status& failure) override { Report(&PendingReports::SetFailure, failure); }
   void ReportFirstStep() override {

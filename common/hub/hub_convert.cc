@@ -201,6 +201,8 @@ v1::Turn ToProto(const Turn& turn) {
   if (turn.actor.has_value()) {
     proto.set_actor(static_cast<uint32_t>(*turn.actor));
   }
+  proto.set_cut(turn.cut);
+  proto.set_since_cut(turn.since_cut);
   return proto;
 }
 
@@ -212,6 +214,8 @@ absl::StatusOr<Turn> FromProto(const v1::Turn& proto) {
   if (proto.has_actor()) {
     turn.actor = proto.actor();
   }
+  turn.cut = proto.cut();
+  turn.since_cut = proto.since_cut();
   return turn;
 }
 
@@ -246,6 +250,12 @@ v1::Assignment ToProto(const Assignment& assignment) {
   if (assignment.turn.has_value()) {
     *proto.mutable_turn() = ToProto(*assignment.turn);
   }
+  proto.set_cut_wanted(assignment.cut_wanted);
+  proto.mutable_cuts()->Add(assignment.cuts.begin(), assignment.cuts.end());
+  if (assignment.restoration.has_value()) {
+    proto.mutable_restoration()->set_cut(assignment.restoration->cut);
+    proto.mutable_restoration()->set_token(assignment.restoration->token);
+  }
   if (assignment.group.has_value()) {
     proto.mutable_group()->set_epoch(assignment.group->epoch);
     proto.mutable_group()->set_rank(static_cast<uint32_t>(assignment.group->rank));
@@ -278,6 +288,11 @@ absl::StatusOr<Assignment> FromProto(const v1::Assignment& proto) {
   }
   if (proto.has_turn()) {
     WAGGLE_ASSIGN_OR_RETURN(assignment.turn, FromProto(proto.turn()));
+  }
+  assignment.cut_wanted = proto.cut_wanted();
+  assignment.cuts.assign(proto.cuts().begin(), proto.cuts().end());
+  if (proto.has_restoration()) {
+    assignment.restoration = Restoration{proto.restoration().cut(), proto.restoration().token()};
   }
   if (proto.has_group()) {
     assignment.group = GroupSeat{proto.group().epoch(), proto.group().rank(), proto.group().size()};

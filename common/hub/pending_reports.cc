@@ -47,6 +47,11 @@ void PendingReports::Fill(v1::HeartbeatRequest* request) const {
   }
   request->set_turn_done(turn_done_);
   request->set_broken_group(broken_group_);
+  if (cut_.has_value()) {
+    request->mutable_cut()->set_number(cut_->number);
+    request->mutable_cut()->set_learner_steps(static_cast<uint64_t>(cut_->learner_steps));
+    request->mutable_cut()->set_failure(std::string(Utf8Prefix(AsUtf8(cut_->failure), kMaxFailureBytes)));
+  }
   request->set_failure(failure_);
 }
 

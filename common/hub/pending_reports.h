@@ -21,6 +21,7 @@ class PendingReports {
   void SetFinalVersion(const ModelVersion& version) { final_version_ = version; }
   void SetTurnDone(uint64_t number) { turn_done_ = number; }
   void SetBrokenGroup(uint64_t epoch) { broken_group_ = epoch; }
+  void SetCut(const CutReport& report) { cut_ = report; }
   void SetFailure(const absl::Status& failure);
 
   void Fill(v1::HeartbeatRequest* request) const;
@@ -38,6 +39,7 @@ class PendingReports {
   std::optional<ModelVersion> final_version_;
   uint64_t turn_done_ = 0;
   uint64_t broken_group_ = 0;
+  std::optional<CutReport> cut_;
   std::string failure_;
 };
 

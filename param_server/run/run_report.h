@@ -22,6 +22,7 @@ struct WorkerReport {
   std::optional<ModelVersion> final_version;  // Set by a learner that has stopped training.
   uint64_t turn_done = 0;                     // The last turn that the worker has done, in lock-step.
   uint64_t broken_group = 0;                  // Epoch of the group that a learner could not reach; 0: none.
+  std::optional<CutReport> cut;               // The last cut that a learner has made, or has failed to make.
   std::string failure;                        // Why the worker gives up; empty otherwise.
 };
 

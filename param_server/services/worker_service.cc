@@ -54,6 +54,10 @@ absl::StatusOr<WorkerReport> ReportOf(const v1::HeartbeatRequest& request) {
   }
   report.turn_done = request.turn_done();
   report.broken_group = request.broken_group();
+  if (request.has_cut()) {
+    report.cut = CutReport{request.cut().number(), static_cast<int64_t>(request.cut().learner_steps()),
+                           std::string(Utf8Prefix(request.cut().failure(), kMaxFailureBytes))};
+  }
   report.failure = request.failure();
   return report;
 }

@@ -159,6 +159,7 @@ class FakeHub : public HubLink {
   void ReportFinalVersion(const ModelVersion&) override {}
   void ReportFirstStep() override {}
   void ReportTurnDone(uint64_t) override {}
+  void ReportCut(const CutReport&) override {}
   void ReportBrokenGroup(uint64_t) override {}
   void ReportFailure(const absl::Status& failure) override ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<int64_t> TakeSteps(const StepRequest& request, const StopToken& stop) override

@@ -57,10 +57,20 @@ bool IsEnvironmentId(const std::string& id) {
 
 }  // namespace
 
+void CutOptions::Visit(ConfigVisitor& visitor) {
+  visitor.Int("period", &period, In(0, 1'000'000'000));
+  visitor.Int("keep", &keep, In(1, 100));
+}
+
+absl::Status CutOptions::Validate() const {
+  return absl::OkStatus();
+}
+
 void ExperimentOptions::Visit(ConfigVisitor& visitor) {
   visitor.CheckedString("name", &name, IsFileName, kFileNames);
   visitor.Int("seed", &seed, In(0, std::numeric_limits<int64_t>::max()));
   visitor.Bool("deterministic", &deterministic);
+  visitor.Section("checkpoint", &checkpoint);
   if (visitor.IsGiven("population", population.is_given())) {
     visitor.Section("population", &population);
   }

@@ -23,13 +23,24 @@ namespace waggle {
 inline constexpr int64_t kMaxActorProcesses = 1024;
 inline constexpr int64_t kMaxLearnerProcesses = 64;
 
+// `experiment.checkpoint:` — cuts: consistent states of the whole run, to which it can return (docs/cuts.md).
+struct CutOptions {
+  // Seconds from one cut to the next; in a deterministic run, learner steps. 0: cuts are made on request alone.
+  int64_t period = 0;
+  int64_t keep = 2;  // The newest cuts that stay.
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const;
+};
+
 // `experiment:` — the run's name and randomness.
 struct ExperimentOptions {
   std::string name = "experiment";  // Names the output folder and the model.
   int64_t seed = 1;                 // All randomness of the run follows from it.
   // If true, actor, learner, evaluator and recorder take turns, so that two runs on one kind of machine are equal bit
-  // for bit. Needs one actor and one replay server.
+  // for bit. Needs one actor.
   bool deterministic = false;
+  CutOptions checkpoint;
   PopulationOptions population;
 
   void Visit(ConfigVisitor& visitor);

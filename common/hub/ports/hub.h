@@ -82,6 +82,24 @@ struct Turn {
   int64_t items = 0;  // Written by all actors so far, in all tables.
   // The actor with the turn, if there are several.
   std::optional<int64_t> actor = {};
+  uint64_t cut = 0;  // The cut that the learner or the hub must make in this turn; 0: none.
+  // The newest cut; 0: none. A worker that began before it begins anew, as all do in a run that goes back to it.
+  uint64_t since_cut = 0;
+};
+
+// A run's return to a cut. Each replay server obeys it once.
+struct Restoration {
+  uint64_t cut = 0;
+  std::string token;  // Different for each restoration.
+
+  friend bool operator==(const Restoration& a, const Restoration& b) { return a.cut == b.cut && a.token == b.token; }
+};
+
+// The part of a cut that the learner and the replay servers have made.
+struct CutReport {
+  uint64_t number = 0;
+  int64_t learner_steps = 0;
+  std::string failure;  // Why it could not be made; empty if it was.
 };
 
 // A learner's place in a group, which holds until the group's members change.
@@ -122,6 +140,9 @@ struct Assignment {
   Progress progress;                      // The run's, without the learner's steps.
   std::vector<double> evaluated_rewards;  // Evaluation::mean_rewards of the newest evaluation.
   std::optional<Turn> turn;               // Absent if the run is not in lock-step.
+  uint64_t cut_wanted = 0;                // For a learner that is not in lock-step: the cut to make; 0: none.
+  std::vector<uint64_t> cuts;             // The numbers of the run's cuts.
+  std::optional<Restoration> restoration;
   std::optional<GroupSeat> group;         // For a learner of several, once they are a group.
   // This worker's own, fixed when it joins.
   std::string worker_id;
@@ -182,6 +203,8 @@ class HubLink {
   virtual void ReportFirstStep() = 0;
   // This worker's turn is over. The worker with the next turn knows this one's metrics and reports.
   virtual void ReportTurnDone(uint64_t number) = 0;
+  // This learner has made a cut, or has failed to.
+  virtual void ReportCut(const CutReport& report) = 0;
   // This learner could not reach others of this epoch's group: the hub must form another.
   virtual void ReportBrokenGroup(uint64_t epoch) = 0;
   // This worker gives up: users see why. The run fails with its last learner. Cut after kMaxFailureBytes.

@@ -15,6 +15,8 @@ constexpr MethodAccess kMethods[] = {
     {"/waggle.v1.ExperimentService/Get", kRead},
     {"/waggle.v1.ExperimentService/Stop", kSubmit},
     {"/waggle.v1.ExperimentService/Resume", kSubmit},
+    {"/waggle.v1.ExperimentService/Checkpoint", kSubmit},
+    {"/waggle.v1.ExperimentService/Cuts", kRead},
     {"/waggle.v1.ExperimentService/Set", kSubmit},
     {"/waggle.v1.ExperimentService/SetPriority", kSubmit},
     {"/waggle.v1.ExperimentService/Delete", kSubmit},

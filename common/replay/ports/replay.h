@@ -165,10 +165,26 @@ struct ReplaySamplerOptions {
   Codec compression = Codec::kNone;
 };
 
+// The name of a cut: a state of a run, to which it can return.
+struct ReplayCut {
+  uint64_t number = 0;         // 0: the checkpoint is no part of a cut.
+  std::vector<uint64_t> kept;  // The experiment's other cuts that stay. The rest are removed.
+  // The tables go on as if they had been restored from the cut, so that later draws are the same in a server that is.
+  bool begin_anew = false;
+};
+
 // A connection to a replay buffer. Thread-safe.
 class ReplayConnection {
  public:
   virtual ~ReplayConnection() = default;
+
+  // Saves the tables of all servers: a checkpoint each, at its own moment, while writers go on. Blocks until they are
+  // on the disks. With a cut the checkpoints are kept as its parts. FAILED_PRECONDITION if a server has no folder, or,
+  // for a cut, if a table has durability "none". UNAVAILABLE if a server is away. CANCELLED after a stop. UNIMPLEMENTED
+  // if the connection has no servers.
+  virtual absl::Status Checkpoint(const ReplayCut& /*cut*/, const StopToken& /*stop*/) {
+    return absl::UnimplementedError("this replay has no checkpoints");
+  }
 
   // Creates the table unless an equal one exists. FAILED_PRECONDITION if another one has the name.
   virtual absl::Status CreateTable(const TableConfig& config, const StopToken& stop) = 0;

@@ -28,6 +28,7 @@ class FakeHubLink : public HubLink {
   void ReportFinalVersion(const ModelVersion&) override {}
   void ReportFirstStep() override {}
   void ReportTurnDone(uint64_t number) override { turn_done = number; }
+  void ReportCut(const CutReport& report) override { cut = report; }
   void ReportBrokenGroup(uint64_t) override {}
   absl::StatusOr<int64_t> TakeSteps(const StepRequest&, const StopToken&) override {
     return absl::UnimplementedError("not asked for");
@@ -41,6 +42,7 @@ class FakeHubLink : public HubLink {
   absl::Status refusal;
   absl::Status reported;
   uint64_t turn_done = 0;
+  CutReport cut;
   StopToken over;
 };
 
