@@ -53,6 +53,7 @@ struct Setting {
   std::unique_ptr<VectorEnvironment> environments;  // Null if the process does not act.
   EnvironmentSpec environment;                      // One agent's in self-play, also before there are opponents.
   Rng rng = Rng(0);                                 // This process's own.
+  uint64_t since_cut = 0;                           // In lock-step: the cut that all of it follows from.
 };
 
 // The lanes that a process of this role steps.
@@ -97,6 +98,10 @@ absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, Role role, co
                                 .Next();
   // A restarted process must not repeat earlier draws.
   setting.rng = Rng::Split(of_index, "life", setting.assignment.life);
+  if (setting.assignment.turn.has_value() && setting.assignment.turn->since_cut > 0) {
+    setting.since_cut = setting.assignment.turn->since_cut;
+    setting.rng = Rng::Split(setting.rng.Next(), "cut", setting.since_cut);
+  }
   if (role == Role::kEvaluator && !setting.experiment.evaluation.enabled) {
     return setting;
   }
@@ -134,11 +139,12 @@ absl::Status AgreeOnEnvironment(const ActorPorts& ports, const Setting& setting)
 }
 
 // A connection to replay, with every table of the plans created.
-absl::StatusOr<std::unique_ptr<ReplayConnection>> OpenReplay(const ActorPorts& ports, int64_t servers,
+absl::StatusOr<std::unique_ptr<ReplayConnection>> OpenReplay(const ActorPorts& ports, const Experiment& experiment,
                                                              const std::vector<TablePlan>& plans) {
   ports.metrics->SetActivity("waiting for replay");
   const StopToken& stop = ports.hub->training_over();
-  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> addresses, AwaitReplayServers(ports.hub, servers, stop));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> addresses, AwaitReplayServers(ports.hub, experiment.replay.servers, stop,
+                                             ReplayServersPatience(experiment.experiment.deterministic)));
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ReplayConnection> connection, ports.connect_replay(addresses));
   for (const TablePlan& plan : plans) {
     WAGGLE_RETURN_IF_ERROR(
@@ -151,7 +157,8 @@ ReplayWriterOptions WriterOptions(const ActorPorts& ports, const Setting& settin
                                   const std::vector<TablePlan>& plans) {
   const ActorOptions& actor = setting.experiment.actor;
   ReplayWriterOptions options;
-  options.writer_id = ports.process_id;
+  options.writer_id = setting.since_cut == 0 ? ports.process_id
+                                             : absl::StrCat(ports.process_id, "/cut-", setting.since_cut);
   for (const TablePlan& plan : plans) {
     options.tables.push_back(plan.table.name);
   }
@@ -248,8 +255,12 @@ PolicyRequest ActorPolicy(Setting* setting) {
   request.first_lane = setting->assignment.index * actor.lanes;
   request.all_lanes = AllLanes(*setting, setting->assignment.actors);
   request.seed = setting->rng.Next();
-  // The average steps of the run's lanes so far; 0 in an index's first life, so that it follows from the seed.
-  request.first_step = setting->assignment.life == 0 ? 0 : setting->assignment.earlier_env_steps / request.all_lanes;
+  // The average steps of the run's lanes so far; 0 in an index's first life, so that it follows from the seed. At a cut
+  // it follows from the cut.
+  const int64_t earlier = setting->since_cut > 0            ? setting->assignment.progress.env_steps
+                          : setting->assignment.life == 0 ? 0
+                                                          : setting->assignment.earlier_env_steps;
+  request.first_step = earlier / request.all_lanes;
   return request;
 }
 
@@ -324,12 +335,13 @@ absl::StatusOr<Outlet> OpenOutlet(const ActorPorts& ports, const Setting& settin
     outlet.writer = std::move(worker);
     return outlet;
   }
-  WAGGLE_ASSIGN_OR_RETURN(outlet.replay, OpenReplay(ports, setting.experiment.replay.servers, plans));
+  WAGGLE_ASSIGN_OR_RETURN(outlet.replay, OpenReplay(ports, setting.experiment, plans));
   WAGGLE_ASSIGN_OR_RETURN(outlet.writer, outlet.replay->NewWriter(WriterOptions(ports, setting, plans)));
   return outlet;
 }
 
-absl::Status Act(const ActorPorts& ports) {
+// `done`: the last turn, in lock-step. ABORTED if the actor must begin anew.
+absl::Status Act(const ActorPorts& ports, uint64_t* done) {
   const StopToken& stop = ports.hub->training_over();
   WAGGLE_ASSIGN_OR_RETURN(Setting setting, WaitForExperiment(ports, Role::kActor, stop));
   const ActorOptions& actor = setting.experiment.actor;
@@ -341,7 +353,7 @@ absl::Status Act(const ActorPorts& ports) {
   std::unique_ptr<ReplayWriter> import_writer;
   if (setting.episodes != nullptr) {
     WAGGLE_ASSIGN_OR_RETURN(import_connection,
-                            OpenReplay(ports, setting.experiment.replay.servers, plan.algorithm.tables));
+                            OpenReplay(ports, setting.experiment, plan.algorithm.tables));
     absl::StatusOr<std::unique_ptr<ReplayWriter>> imported =
         Import(ports, setting, TablesToFill(plan.algorithm, /*imports=*/true), import_connection.get());
     WAGGLE_RETURN_IF_ERROR(Annotate(imported.status(), absl::StrCat("replay.import: ", setting.episodes->name())));
@@ -381,7 +393,7 @@ absl::Status Act(const ActorPorts& ports) {
 
   std::optional<TurnTaker> turns;
   if (setting.experiment.experiment.deterministic) {
-    turns.emplace(ports.hub, Role::kActor);
+    turns.emplace(ports.hub, Role::kActor, setting.since_cut, *done);
   }
   // In lock-step there is no budget: the run ends after the turn that reaches the limit.
   std::optional<StepBudget> budget;
@@ -438,7 +450,9 @@ absl::Status Act(const ActorPorts& ports) {
                 ports.metrics, budget.has_value() ? &*budget : nullptr, all_lanes, unrolls_per_version,
                 [hub = ports.hub] { hub->ReportFirstStep(); }, turns.has_value() ? &*turns : nullptr, on_weights,
                 take_settings});
-  WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
+  const absl::Status acted = loop.Run(stop);
+  *done = turns.has_value() ? turns->done() : 0;
+  WAGGLE_RETURN_IF_ERROR(acted);
   const bool over = IsTrainingOver(ports.hub->assignment().run_state);
   if (const absl::Status flushed = sink->Flush(over ? kLastRowsTimeout : kGoodbyeTimeout); !flushed.ok()) {
     // Once the run is over there are no more samples, so the rate limiter may keep the rows out for good.
@@ -451,7 +465,8 @@ absl::Status Act(const ActorPorts& ports) {
   return absl::OkStatus();
 }
 
-absl::Status EvaluateRun(const ActorPorts& ports) {
+// As Act.
+absl::Status EvaluateRun(const ActorPorts& ports, uint64_t* done) {
   const StopToken& stop = ports.hub->run_over();
   WAGGLE_ASSIGN_OR_RETURN(Setting setting, WaitForExperiment(ports, Role::kEvaluator, stop));
   const EvaluationOptions& evaluation = setting.experiment.evaluation;
@@ -479,14 +494,28 @@ absl::Status EvaluateRun(const ActorPorts& ports) {
                           ports.new_subscriber(setting.experiment.experiment.name));
   std::optional<TurnTaker> turns;
   if (setting.experiment.experiment.deterministic) {
-    turns.emplace(ports.hub, Role::kEvaluator);
+    turns.emplace(ports.hub, Role::kEvaluator, setting.since_cut, *done);
   }
   EvaluationLoop loop(
       {evaluation.episodes, evaluation.confirm_episodes, absl::Seconds(evaluation.period_seconds),
        evaluation.period_learner_steps.value_or(0), setting.experiment.stop.target_return},
       Backoff(kFirstRetry, kMaxRetry, Rng(setting.rng.Next())),
       {&evaluator, policy.get(), subscriber.get(), ports.hub, ports.metrics, turns.has_value() ? &*turns : nullptr});
-  return loop.Run(stop);
+  const absl::Status evaluated = loop.Run(stop);
+  *done = turns.has_value() ? turns->done() : 0;
+  return evaluated;
+}
+
+// Works until the run is over. In lock-step the work begins anew after each cut.
+absl::Status WorkThroughCuts(const ActorPorts& ports, absl::Status (*work)(const ActorPorts& ports, uint64_t* done)) {
+  uint64_t done = 0;
+  absl::Status status = work(ports, &done);
+  while (absl::IsAborted(status) && ports.hub->assignment().turn.has_value()) {
+    LogInfo(status.message());
+    ports.metrics->ForgetGauges();
+    status = work(ports, &done);
+  }
+  return status;
 }
 
 // Leaves the hub once the run is over, or at once, with the reason, after an error.
@@ -503,11 +532,11 @@ absl::Status Finish(const ActorPorts& ports, const absl::Status& status) {
 }  // namespace
 
 absl::Status RunActor(const ActorPorts& ports) {
-  return Finish(ports, Act(ports));
+  return Finish(ports, WorkThroughCuts(ports, &Act));
 }
 
 absl::Status RunEvaluator(const ActorPorts& ports) {
-  return Finish(ports, EvaluateRun(ports));
+  return Finish(ports, WorkThroughCuts(ports, &EvaluateRun));
 }
 
 }  // namespace waggle

@@ -51,6 +51,8 @@ experiments of a parameter server and its pool of processes:
   watch ID      show an experiment's progress until it ends
   stop ID ...   end experiments, or all of a group
   resume ID ... continue experiments that were stopped or have failed, or that have ended, with a later limit
+  checkpoint ID ...
+                make a cut of running experiments, to which they can go back
   delete ID ... delete experiments that have ended, with all their saved data
   priority ID ... --to N
                 change the priority of experiments that have not ended
@@ -64,7 +66,8 @@ experiments of a parameter server and its pool of processes:
 
 replay tables:
   why [TABLE]   show which processes wait at the tables of a running experiment, why, and which changes would free them
-  inspect TABLE show the items of a table: their keys, ages, priorities and writers, or all columns of one item
+  inspect TABLE show the items of a table: their keys, ages, priorities and writers, or all columns of one item;
+                with --cuts, the cuts of the experiment
   reconfigure TABLE KEY=VALUE ...
                 change the limits of a table while it is in use
   replay export TABLE FILE

@@ -98,15 +98,16 @@ struct WatchFlags {
   bool json = false;
 };
 
-// `waggle stop`, `resume`, `delete` and `priority`.
+// `waggle stop`, `resume`, `delete`, `priority` and `checkpoint`.
 struct ChangeFlags {
-  enum class Change { kStop, kResume, kDelete, kPriority };
+  enum class Change { kStop, kResume, kDelete, kPriority, kCheckpoint };
   std::string param_server;
   std::vector<std::string> ids;  // Words for ExperimentClient::Resolve.
   Change change = Change::kStop;
   bool json = false;
   std::vector<std::pair<std::string, std::string>> limits = {};  // For kResume: {"stop.max_env_steps", "100000"}.
   int64_t priority = 0;                                          // For kPriority.
+  int64_t cut = 0;                                               // For kResume: the cut to go back to; 0: none.
 };
 
 struct SetFlags {
@@ -138,6 +139,7 @@ struct WhyFlags {
 struct InspectFlags {
   ReplayTarget target;
   TableQuestion question;
+  bool cuts = false;  // Asks for the cuts of the experiment instead.
   bool json = false;
 };
 

@@ -147,6 +147,8 @@ Command ParseChange(CLI::App* app, int argc, const char* const* argv) {
   SetRequired(AddWords(app, "ID", &flags.ids, kIdsText), true);
   if (change == ChangeFlags::Change::kResume) {
     AddLimits(app, &flags.limits);
+    AddIntegerFlag(app, "--cut", &flags.cut, 1, 1'000'000'000,
+                   "Go back to this cut, as `waggle inspect --cuts` lists them, instead of the saved state");
   }
   if (change == ChangeFlags::Change::kPriority) {
     SetRequired(AddIntegerFlag(app, "--to", &flags.priority, -kMaxExperimentPriority, kMaxExperimentPriority,
@@ -238,6 +240,12 @@ std::vector<Verb> ExperimentVerbs() {
        "2 if there is no such experiment, it or one of its workers has not ended, it would end again at once, or a "
        "flag is wrong.",
        &ParseChange<ChangeFlags::Change::kResume>},
+      {"checkpoint",
+       "Makes a cut of running experiments, a consistent state of the whole run, and waits until it is complete. A run "
+       "can go back to it, by `waggle resume ID --cut N`. Exits with 0, 1 if the parameter server does not answer or a "
+       "cut could not be made, 2 if there is no such experiment, it does not run or can have no cuts, or a flag is "
+       "wrong.",
+       &ParseChange<ChangeFlags::Change::kCheckpoint>},
       {"delete",
        "Deletes experiments that have ended, with all their saved data. Exits with 0, 1 if the parameter server does "
        "not answer, 2 if there is no such experiment, it or one of its workers has not ended, or a flag is wrong.",

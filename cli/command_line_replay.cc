@@ -22,8 +22,10 @@ Command ParseWhy(CLI::App* app, int argc, const char* const* argv) {
 Command ParseInspect(CLI::App* app, int argc, const char* const* argv) {
   InspectFlags flags;
   TableQuestion& question = flags.question;
-  SetRequired(AddWord(app, "TABLE", &question.table, "A table"), true);
+  AddWord(app, "TABLE", &question.table, "A table");
   AddReplayTarget(app, &flags.target);
+  AddSwitch(app, "--cuts", &flags.cuts,
+            "Show the cuts of the experiment instead of a table: the states that it can go back to");
   std::vector<std::pair<std::string, std::string>> orders;
   for (const char* const order : {"key", "newest", "oldest", "highest", "lowest"}) {
     orders.emplace_back(order, order);
@@ -37,6 +39,12 @@ Command ParseInspect(CLI::App* app, int argc, const char* const* argv) {
   AddSwitch(app, "--json", &flags.json, "Print JSON, with an item's columns in full");
   if (const std::optional<PrintAndExit> instead = ParseWithTarget(app, flags.target, argc, argv)) {
     return *instead;
+  }
+  if (question.table.empty() != flags.cuts) {
+    return WrongUsage("waggle inspect", flags.cuts ? "TABLE and --cuts exclude each other" : "TABLE is required");
+  }
+  if (flags.cuts && flags.target.param_server.empty()) {
+    return WrongUsage("waggle inspect", "--cuts needs --param-server");
   }
   question.in_full = flags.json;
   return flags;

@@ -9,6 +9,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <variant>
@@ -22,6 +23,7 @@
 #include "cli/check/checked_experiment.h"
 #include "cli/command_line.h"
 #include "cli/experiments/change.h"
+#include "cli/experiments/cuts.h"
 #include "cli/experiments/experiment_client.h"
 #include "cli/experiments/experiment_verbs.h"
 #include "cli/experiments/watch.h"
@@ -51,6 +53,7 @@
 #include "common/base/process/find_program.h"
 #include "common/base/process/process.h"
 #include "common/base/process/security_flags.h"
+#include "common/base/status_macros.h"
 #include "common/config/experiment/memory_estimate.h"
 #include "common/config/yaml_file.h"
 #include "common/net/security/security.h"
@@ -448,7 +451,36 @@ int Do(const WhyFlags& flags) {
 // For requests that look at every item.
 constexpr absl::Duration kLongTimeout = absl::Seconds(60);
 
+// The cuts of an experiment.
+int InspectCuts(const InspectFlags& flags) {
+  const auto ask = [&flags]() -> absl::StatusOr<std::string> {
+    const ExperimentClient client(flags.target.param_server);
+    std::string id;
+    if (flags.target.experiment_id.empty()) {
+      WAGGLE_ASSIGN_OR_RETURN(const v1::ExperimentInfo running, client.TheRunningOne(kStatusTimeout));
+      id = running.id();
+    } else {
+      WAGGLE_ASSIGN_OR_RETURN(id, client.ResolveOne(flags.target.experiment_id, kStatusTimeout));
+    }
+    v1::CutsRequest request;
+    request.set_id(id);
+    WAGGLE_ASSIGN_OR_RETURN(const v1::CutsResponse cuts,
+                            client.Ask(&v1::ExperimentService::Stub::Cuts, request, kStatusTimeout));
+    return flags.json ? CutsJson(cuts).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
+                      : CutsText(id, cuts);
+  };
+  const absl::StatusOr<std::string> text = ask();
+  if (!text.ok()) {
+    return Complain("inspect", text.status(), ExperimentExitStatus(text.status()));
+  }
+  std::cout << *text << std::flush;
+  return 0;
+}
+
 int Do(const InspectFlags& flags) {
+  if (flags.cuts) {
+    return InspectCuts(flags);
+  }
   absl::StatusOr<ReplayServers> servers = ReplayServers::Find(flags.target, kStatusTimeout);
   if (!servers.ok()) {
     return Complain("inspect", servers.status(), FindExitStatus(servers.status()));

@@ -1,5 +1,6 @@
 #include "learner/learner_process.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -8,9 +9,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
+#include "common/config/experiment/cut_checks.h"
 #include "common/config/experiment/experiment_plan.h"
 #include "common/config/experiment/live_settings.h"
 #include "common/config/experiment/lock_step.h"
@@ -65,7 +68,8 @@ absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerProcessOptions& option
   job->max_learner_steps = with_settings.stop.max_learner_steps;
   const int64_t servers = experiment.replay.servers;
   WAGGLE_ASSIGN_OR_RETURN(job->assignment.replay_servers,
-                          AwaitReplayServers(connections.hub, servers, connections.hub->training_over()));
+                          AwaitReplayServers(connections.hub, servers, connections.hub->training_over(),
+                                             ReplayServersPatience(experiment.experiment.deterministic)));
   WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(experiment, environment, *connections.definitions));
   WAGGLE_RETURN_IF_ERROR(
       CheckOwnMemory(Role::kLearner, experiment, environment, *connections.definitions, options.memory_bytes));
@@ -87,7 +91,31 @@ struct Checkpoints {
   // The last order of a population that the restored state follows from. Without a checkpoint all earlier orders count
   // as obeyed: the published weights follow from them, but for an order that came just before the learner was lost.
   uint64_t obeyed = 0;
+  // In lock-step, from a checkpoint of a cut: see TrainLoopOptions.
+  std::optional<TrainLoopOptions::Counted> counted;
 };
+
+// In lock-step: the place in the run at which the learner begins anew from a cut.
+struct Place {
+  uint64_t since_cut = 0;
+  uint64_t turn = 0;  // The last one.
+  int64_t steps = 0;  // In the metrics.
+};
+
+// Takes "ITEMS STEPS".
+absl::Status TakeCounted(const CheckpointContents& contents, std::optional<TrainLoopOptions::Counted>* counted) {
+  const auto text = contents.texts.find(kCheckpointCounted);
+  if (text == contents.texts.end()) {
+    return absl::OkStatus();
+  }
+  const std::pair<std::string, std::string> parts = absl::StrSplit(text->second, absl::MaxSplits(' ', 1));
+  counted->emplace();
+  if (!absl::SimpleAtoi(parts.first, &(*counted)->items) || !absl::SimpleAtoi(parts.second, &(*counted)->steps)) {
+    return absl::DataLossError(absl::StrCat(kCheckpointCounted, ": got \"", absl::CHexEscape(text->second),
+                                            "\"; wanted two numbers"));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<Checkpoints> PrepareCheckpoints(const LearnerProcessOptions& options, Job* job) {
   CheckpointFolderOptions wanted;
@@ -111,6 +139,7 @@ absl::StatusOr<Checkpoints> PrepareCheckpoints(const LearnerProcessOptions& opti
       return absl::DataLossError(absl::StrCat(folder.source, ": ", kCheckpointExploit, ": got \"",
                                               absl::CHexEscape(obeyed->second), "\"; wanted a number"));
     }
+    WAGGLE_RETURN_IF_ERROR(Annotate(TakeCounted(*folder.contents, &checkpoints.counted), folder.source));
     LogInfo("goes on from step ", checkpoints.first_step, " of run ", checkpoints.run, " in ", folder.source);
   }
   return checkpoints;
@@ -192,8 +221,9 @@ absl::StatusOr<std::vector<TableLinks>> LinkTables(const Job& job, const StopTok
   return links;
 }
 
-// Returns the model's name once the run is over.
-absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const LearnerConnections& connections) {
+// Returns the model's name once the run is over. ABORTED, in lock-step, if the learner must begin anew at this place.
+absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const LearnerConnections& connections,
+                                  Place* place) {
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Job> job, Prepare(options, connections));
   const LearnerOptions& learner = job->experiment.learner;
   const StopToken& stop = connections.hub->training_over();
@@ -248,8 +278,13 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
           loop_options.first_step, ", epoch ", loop_options.epoch);
   std::optional<TurnTaker> turns;
   if (job->experiment.experiment.deterministic) {
-    turns.emplace(connections.hub, Role::kLearner);
+    const uint64_t since_cut = std::max(place->since_cut, job->assignment.turn->since_cut);
+    turns.emplace(connections.hub, Role::kLearner, since_cut, place->turn);
     ports.turns = &*turns;
+    if (since_cut > 0) {  // Items that a lost learner has not learned from do not count in a run without cuts.
+      loop_options.counted = checkpoints.counted;
+    }
+    loop_options.reported_steps = place->steps;
     loop_options.quota = QuotaInLockStep(job->experiment.replay, job->trainee->plan().algorithm.tables[0]);
   }
   LocalStepper local;
@@ -273,8 +308,17 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
           [&group](const torch::Tensor& tensor) { return group->Average(tensor); }, &local);
     }
   }
+  std::optional<CutMaker> cuts;
+  if (CheckCuts(job->experiment).ok()) {
+    cuts.emplace(CutMaker::Options{replay.get(), connections.hub, options.output_dir});
+    ports.cuts = &*cuts;
+  }
   TrainLoop loop(loop_options, ports, job->trainee.get(), together != nullptr ? together.get() : &local);
-  WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
+  const absl::Status learned = loop.Run(stop);
+  if (absl::IsAborted(learned) && turns.has_value()) {
+    *place = {loop.made_cut(), turns->done(), loop.step()};
+  }
+  WAGGLE_RETURN_IF_ERROR(learned);
   LogInfo("learned until step ", loop.step());
   // A learner finishes before its run does: its last weights may have to be evaluated, even if the hub restarts and
   // loses them.
@@ -283,10 +327,23 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   return job->experiment.experiment.name;
 }
 
+// Learns until the run is over. In lock-step the learner begins anew after each cut.
+absl::StatusOr<std::string> LearnThroughCuts(const LearnerProcessOptions& options,
+                                             const LearnerConnections& connections) {
+  Place place;
+  absl::StatusOr<std::string> learned = Learn(options, connections, &place);
+  while (absl::IsAborted(learned.status()) && connections.hub->assignment().turn.has_value()) {
+    LogInfo(learned.status().message());
+    connections.metrics->ForgetGauges();
+    learned = Learn(options, connections, &place);
+  }
+  return learned;
+}
+
 }  // namespace
 
 absl::Status RunLearner(const LearnerProcessOptions& options, const LearnerConnections& connections) {
-  return EndTraining(Learn(options, connections), options.output_dir, connections.hub, connections.metrics,
+  return EndTraining(LearnThroughCuts(options, connections), options.output_dir, connections.hub, connections.metrics,
                      connections.new_subscriber);
 }
 

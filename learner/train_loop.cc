@@ -37,7 +37,8 @@ TrainLoop::TrainLoop(const TrainLoopOptions& options, const TrainLoopPorts& port
       checkpoints_(absl::Seconds(options.learner.checkpoint.period_seconds)),
       experiment_yaml_(options.experiment_yaml),
       step_(options.first_step),
-      epoch_(options.epoch) {
+      epoch_(options.epoch),
+      counted_(options.counted) {
   TableFeedOptions feed{options.device, options.learner.priority_update_steps, options.learner.max_policy_lag};
   for (const TrainLoopPorts::Table& table : ports.tables) {
     feed.parts = table.parts;
@@ -52,7 +53,7 @@ absl::Status TrainLoop::Run(const StopToken& stop) {
   }
   if (ports_.group == nullptr) {
     // Steps before a restore count too: limits are for the whole experiment.
-    ports_.metrics->Add("learner_steps", static_cast<double>(step_));
+    ports_.metrics->Add("learner_steps", static_cast<double>(step_ - options_.reported_steps));
     reported_step_ = step_;
     BeginPublishing();
     WAGGLE_RETURN_IF_ERROR(Publish());
@@ -79,6 +80,9 @@ absl::Status TrainLoop::Run(const StopToken& stop) {
       return wait;
     });
     trained = ports_.group != nullptr ? TrainInGroups(stop) : Train(stop);
+  }
+  if (absl::IsAborted(trained)) {
+    return trained;
   }
   WAGGLE_RETURN_IF_ERROR(Annotate(trained, absl::StrCat("learner step ", step_ + 1)));
   ports_.metrics->SetActivity("finishing");
@@ -140,6 +144,9 @@ void TrainLoop::BeginPublishing() {
 
 absl::Status TrainLoop::TakeTurn(const StopToken& stop) {
   WAGGLE_ASSIGN_OR_RETURN(const Assignment assignment, ports_.turns->Await(stop));
+  if (assignment.turn->cut != 0) {
+    return MakeCutInTurn(assignment.turn->cut, stop);
+  }
   const int64_t items = assignment.turn->items;
   turn_progress_ = assignment.progress;
   if (!counted_.has_value()) {
@@ -253,6 +260,11 @@ absl::Status TrainLoop::TrainStep(const StopToken& stop) {
   if (saver_ != nullptr && is_first()) {
     WAGGLE_RETURN_IF_ERROR(SaveIfDue(now));
   }
+  if (ports_.cuts != nullptr && ports_.turns == nullptr) {
+    if (const uint64_t cut = ports_.cuts->Due(); cut != 0) {
+      WAGGLE_RETURN_IF_ERROR(MakeCut(cut, stop));
+    }
+  }
   if (ports_.turns != nullptr) {
     return absl::OkStatus();  // The turn ends with the remaining items.
   }
@@ -320,8 +332,40 @@ absl::Status TrainLoop::SaveIfDue(absl::Time now) {
   return SaveCheckpoint();
 }
 
+absl::Status TrainLoop::MakeCut(uint64_t cut, const StopToken& stop) {
+  for (const auto& feed : feeds_) {
+    WAGGLE_RETURN_IF_ERROR(feed->priorities().Send());
+    // They need not be applied: those of an item without them count as lost on their way.
+    feed->updater().Flush(options_.finish_timeout).IgnoreError();
+  }
+  ports_.cuts->Make(cut, [this] { return Capture(); }, stop);
+  return absl::OkStatus();
+}
+
+absl::Status TrainLoop::MakeCutInTurn(uint64_t cut, const StopToken& stop) {
+  absl::Status made = absl::FailedPreconditionError("this learner makes no cuts");
+  if (ports_.cuts != nullptr && saver_ != nullptr) {
+    // This learner begins anew from it, as another does that goes back to the cut.
+    WAGGLE_RETURN_IF_ERROR(SaveCheckpoint());
+    made = saver_->Flush();
+    if (made.ok()) {
+      made = ports_.cuts->MakeInLockStep(cut, [this] { return Capture(); }, stop);
+    }
+  }
+  ports_.turns->End();
+  made_cut_ = made.ok() ? cut : 0;
+  return made.ok() ? absl::AbortedError(absl::StrCat("the learner begins anew from cut ", cut)) : absl::OkStatus();
+}
+
 absl::Status TrainLoop::SaveCheckpoint() {
   const Stopwatch since;
+  WAGGLE_ASSIGN_OR_RETURN(CheckpointContents contents, Capture());
+  saver_->Save(std::move(contents));
+  phases_.saving += since.Elapsed();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CheckpointContents> TrainLoop::Capture() {
   CheckpointContents contents;
   WAGGLE_RETURN_IF_ERROR(WithNewest([&] {
     WAGGLE_ASSIGN_OR_RETURN(contents, SaveLearner(step_, options_.algorithm, trainee_));
@@ -333,9 +377,10 @@ absl::Status TrainLoop::SaveCheckpoint() {
   if (ports_.peers != nullptr) {
     contents.texts[kCheckpointExploit] = absl::StrCat(ports_.peers->obeyed());
   }
-  saver_->Save(std::move(contents));
-  phases_.saving += since.Elapsed();
-  return absl::OkStatus();
+  if (counted_.has_value()) {
+    contents.texts[kCheckpointCounted] = absl::StrCat(counted_->items, " ", counted_->steps);
+  }
+  return contents;
 }
 
 absl::Status TrainLoop::SaveLastCheckpoint() {

@@ -26,6 +26,7 @@
 #include "common/rl/publishing/checkpoint_schedule.h"
 #include "common/rl/training/metric_means.h"
 #include "common/rl/training/trainee.h"
+#include "learner/cut_maker.h"
 #include "learner/group/group_member.h"
 #include "learner/peer_weights.h"
 #include "learner/table_feed.h"
@@ -42,6 +43,14 @@ struct TrainLoopOptions {
   uint64_t epoch = 0;             // The epoch of the weights that this learner publishes.
   torch::Device device = torch::kCPU;
   LearnerQuota quota;  // The length of a turn, in lock-step.
+  // In lock-step, a turn's steps are counted from these items and learner steps. They are not the run's first: an
+  // earlier learner has learned from the items before, or they were lost. Absent: from those of the first turn.
+  struct Counted {
+    int64_t items = 0;
+    int64_t steps = 0;
+  };
+  std::optional<Counted> counted;
+  int64_t reported_steps = 0;  // Steps that the metrics have already, from an earlier loop of this process.
   // The longest wait for a batch in a turn. Items that the hub has counted may have been lost with their replay server.
   absl::Duration turn_patience = absl::Seconds(10);
   // The time between two reports: reading a metric waits for the device.
@@ -84,6 +93,7 @@ struct TrainLoopPorts {
   std::function<std::vector<double>()> evaluated_rewards = nullptr;
   // The experiment's settings; called once an update. Null: there are none.
   std::function<std::string()> settings = nullptr;
+  CutMaker* cuts = nullptr;  // Null: the run can have no cuts.
   // Weights of other members of a population, looked for after each update. Null: there is no population.
   PeerWeights* peers = nullptr;
 };
@@ -99,12 +109,14 @@ class TrainLoop {
   // later. Returns OK once max_learner_steps are done or after a stop, with the last weights published, the last
   // priorities sent and a last checkpoint written. Published weights that are lost are published again as long as the
   // loop lives. In a group this holds for its first learner; the others train until the stop. Otherwise returns the
-  // error that ended training: FAILED_PRECONDITION if a later learner has taken over; or the first error at its end,
+  // error that ended training: ABORTED if the learner must begin anew from a cut, in lock-step; FAILED_PRECONDITION if a later learner has taken over; or the first error at its end,
   // others being logged.
   absl::Status Run(const StopToken& stop);
 
   // Updates so far, those before a restore included.
   int64_t step() const { return step_; }
+  // In lock-step: the cut from which this learner must begin anew; 0: none.
+  uint64_t made_cut() const { return made_cut_; }
 
  private:
   absl::Status Train(const StopToken& stop);
@@ -137,6 +149,11 @@ class TrainLoop {
   absl::Status SaveIfDue(absl::Time now);
   // Copies the state for saver_ to write.
   absl::Status SaveCheckpoint();
+  absl::StatusOr<CheckpointContents> Capture();
+  // Makes a cut between two steps. Only a stop is an error.
+  absl::Status MakeCut(uint64_t cut, const StopToken& stop);
+  // The same in a turn. ABORTED once the cut is made, as all begin anew from it.
+  absl::Status MakeCutInTurn(uint64_t cut, const StopToken& stop);
   // Returns once the checkpoint is on the device, or has failed for too long.
   absl::Status SaveLastCheckpoint();
   absl::Status Finish();
@@ -161,14 +178,9 @@ class TrainLoop {
   std::atomic<bool> meeting_{false};  // Waits for other members of a group. Atomic, as the metrics' thread reads it.
 
   // In lock-step.
+  uint64_t made_cut_ = 0;
   Progress turn_progress_;  // At the beginning of the turn.
-  // A turn's steps are counted from these items and learner steps. They are not the run's first: an earlier learner has
-  // learned from the items before, or they were lost.
-  struct Counted {
-    int64_t items = 0;
-    int64_t steps = 0;
-  };
-  std::optional<Counted> counted_;  // Absent before the first turn.
+  std::optional<TrainLoopOptions::Counted> counted_;  // See TrainLoopOptions; absent before the first turn.
   absl::Time last_report_;
 
   // The time of the steps since the last report, by phase.

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "cli/experiments/cuts.h"
 #include "cli/experiments/experiment_client.h"
 #include "cli/experiments/experiment_report.h"
 #include "common/base/annotate.h"
@@ -96,6 +97,8 @@ const char* ChangeName(ChangeFlags::Change change) {
       return "delete";
     case ChangeFlags::Change::kPriority:
       return "priority";
+    case ChangeFlags::Change::kCheckpoint:
+      return "checkpoint";
   }
   return "";
 }
@@ -121,8 +124,15 @@ absl::StatusOr<Changed> Change(const ChangeFlags& flags) {
         limit->set_key(key);
         limit->set_value(value);
       }
+      request.set_cut(static_cast<uint64_t>(flags.cut));
       WAGGLE_ASSIGN_OR_RETURN(const v1::ExperimentInfo info, client.Ask(&Service::Resume, request, kChangeTimeout));
       return StandingOutcome(info);
+    }
+    if (flags.change == ChangeFlags::Change::kCheckpoint) {
+      WAGGLE_ASSIGN_OR_RETURN(const v1::CutsResponse::Cut cut, MakeCut(client, id));
+      Json json = CutJson(cut);
+      json["id"] = id;
+      return ChangeOutcome{CutText(id, cut), std::move(json)};
     }
     if (flags.change == ChangeFlags::Change::kPriority) {
       v1::SetPriorityRequest request;

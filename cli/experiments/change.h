@@ -11,7 +11,7 @@ namespace waggle {
 
 // The verbs that change experiments: one, several or those of a group.
 
-// "stop", "resume", "delete", "priority".
+// "stop", "resume", "delete", "priority", "checkpoint".
 const char* ChangeName(ChangeFlags::Change change);
 
 struct Changed {

@@ -2,11 +2,14 @@
 
 #include <signal.h>
 
+#include <filesystem>
 #include <iostream>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "cli/check/checked_experiment.h"
 #include "cli/run/local_processes.h"
@@ -17,6 +20,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
 #include "common/config/experiment/memory_estimate.h"
+#include "common/hub/ports/hub.h"
 #include "common/rl/algorithms/definitions.h"
 
 namespace waggle {
@@ -43,6 +47,15 @@ absl::StatusOr<Wanted> Load(const RunFlags& flags) {
   wanted.checked = std::move(resumed.checked);
   wanted.resumed_limits = std::move(resumed.limits);
   return wanted;
+}
+
+// A run whose processes were all killed has no summary. What each of them had saved is of another moment, so the run goes
+// back to its newest cut, if it has one.
+absl::Status ReturnToCutIfKilled(const OutputFolder& folder) {
+  std::error_code error;
+  return std::filesystem::exists(folder.File("summary.json"), error)
+             ? absl::OkStatus()
+             : folder.Write(absl::StrCat("hub/", kReturnToCuts), "");
 }
 
 }  // namespace
@@ -94,6 +107,8 @@ int RunLocally(const RunFlags& flags, const std::string& binary_folder) {
     if (!folder.ok()) {
       return ComplainAndExit(folder.status(), 1);
     }
+  } else if (const absl::Status asked = ReturnToCutIfKilled(*folder); !asked.ok()) {
+    return ComplainAndExit(asked, 1);
   }
   RunLoop run(std::move(checked->experiment), std::move(checked->text), *std::move(folder), binary_folder, started_at,
               flags.plot, std::move(wanted->resumed_limits));

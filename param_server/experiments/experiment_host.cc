@@ -22,6 +22,7 @@
 #include "param_server/experiments/run_tasks.h"
 #include "param_server/experiments/set_numbers.h"
 #include "param_server/experiments/submit.h"
+#include "param_server/run/cut_folder.h"
 
 namespace waggle {
 namespace {
@@ -131,9 +132,54 @@ absl::Status ExperimentHost::Stop(const std::string& id) {
   return absl::OkStatus();
 }
 
-absl::Status ExperimentHost::Resume(const std::string& id, const SettingValues& limits) {
+absl::StatusOr<uint64_t> ExperimentHost::BeginCut(const std::string& id) {
+  std::shared_ptr<OpenRun> run;
+  {
+    MutexLock lock(&state_->mutex);
+    WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const record, state_->Find(id));
+    const auto active = state_->active_runs.find(id);
+    if (active == state_->active_runs.end()) {
+      return absl::FailedPreconditionError(absl::StrCat("experiment ", id, " is ",
+                                                        RunStateName(state_->StateOf(*record)),
+                                                        "; only a running one can have a cut"));
+    }
+    run = active->second.run;
+  }
+  return run->hub()->BeginCut();
+}
+
+absl::StatusOr<v1::CutsResponse> ExperimentHost::Cuts(const std::string& id) {
+  std::shared_ptr<OpenRun> run;
+  std::string output_folder;
+  {
+    MutexLock lock(&state_->mutex);
+    WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const record, state_->Find(id));
+    output_folder = record->output_folder;
+    const auto active = state_->active_runs.find(id);
+    run = active == state_->active_runs.end() ? nullptr : active->second.run;
+  }
+  v1::CutsResponse answer;
+  if (run != nullptr) {  // Before the folder is read: a cut that is complete is not in progress.
+    const Hub::CutStanding standing = run->hub()->cut_standing();
+    answer.set_in_progress(standing.in_progress);
+    answer.set_failed(standing.failed);
+    answer.set_failure(standing.failure);
+  }
+  const CutFolder folder({absl::StrCat(state_->RunFolder(id), "/hub"), output_folder});
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<CutFacts> cuts, folder.List());
+  for (const CutFacts& cut : cuts) {
+    v1::CutsResponse::Cut* const proto = answer.add_cuts();
+    proto->set_number(cut.number);
+    proto->set_learner_steps(static_cast<uint64_t>(cut.learner_steps));
+    proto->set_env_steps(static_cast<uint64_t>(cut.env_steps));
+    proto->set_made_at_us(absl::ToUnixMicros(cut.made));
+  }
+  return answer;
+}
+
+absl::Status ExperimentHost::Resume(const std::string& id, const SettingValues& limits, uint64_t cut) {
   WAGGLE_RETURN_IF_ERROR(AwaitClosed(id));
-  WAGGLE_RETURN_IF_ERROR(ResumeClosed(state_.get(), id, limits));
+  WAGGLE_RETURN_IF_ERROR(ResumeClosed(state_.get(), id, limits, cut));
   state_->wake->Up();
   state_->listeners.CallAll();
   return absl::OkStatus();

@@ -46,8 +46,10 @@ class ExperimentHost {
   // Returns the ids of the members of a population, in their order; otherwise one id.
   absl::StatusOr<std::vector<std::string>> Submit(const Submission& submission);
   absl::Status Stop(const std::string& id);
-  // `limits`, {"stop.max_env_steps", "100000"}, hold from now on; the others stay.
-  absl::Status Resume(const std::string& id, const SettingValues& limits = {});
+  // `limits`, {"stop.max_env_steps", "100000"}, hold from now on; the others stay. Continues from `cut`, if it is not 0.
+  absl::Status Resume(const std::string& id, const SettingValues& limits = {}, uint64_t cut = 0);
+  // The complete cuts, the one that is being made, and why the newest attempt failed.
+  absl::StatusOr<v1::CutsResponse> Cuts(const std::string& id);
   absl::Status SetPriority(const std::string& id, int64_t priority);
   // Sets numbers, {"algorithm.optimizer.learning_rate", "1e-4"}; not if `dry_run`. Returns the changes.
   absl::StatusOr<std::vector<SettingChange>> Set(const std::string& id,
@@ -67,6 +69,8 @@ class ExperimentHost {
   // The newest experiments first. A token means that there may be more.
   v1::ListExperimentsResponse List(const ExperimentQuery& query);
   absl::StatusOr<v1::ExperimentInfo> Get(const std::string& id);
+  // Begins a cut of a running experiment, and returns its number.
+  absl::StatusOr<uint64_t> BeginCut(const std::string& id);
   absl::StatusOr<v1::ResolveResponse> Resolve(const std::string& word);
   // Why queued experiments cannot begin in the pool as it is, or within their quotas: a sentence each, without repeats.
   std::vector<std::string> Impossible(const std::vector<std::string>& ids);

@@ -2,11 +2,13 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
+#include "common/config/experiment/cut_checks.h"
 #include "param_server/experiments/output_files.h"
 #include "param_server/metrics/metrics_recorder.h"
 
@@ -22,6 +24,27 @@ absl::StatusOr<std::unique_ptr<WeightsFolder>> OpenWeights(const std::string& fo
   return WeightsFolder::Open(options);
 }
 
+// Returns to a cut if that was asked for, and fills in the hub's options about cuts.
+// True if the run has gone back to one.
+absl::StatusOr<bool> PrepareCuts(bool return_to_newest, CutFolder* folder, HubOptions* hub) {
+  WAGGLE_ASSIGN_OR_RETURN(std::vector<CutFacts> cuts, folder->List());
+  if (return_to_newest && !cuts.empty()) {
+    WAGGLE_RETURN_IF_ERROR(folder->RequestReturn(cuts.back().number));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const bool returned, folder->ReturnIfRequested());
+  WAGGLE_ASSIGN_OR_RETURN(hub->restoration, folder->restoration());
+  if (returned) {
+    WAGGLE_ASSIGN_OR_RETURN(const std::optional<TurnState> turns, folder->Turns(hub->restoration->cut));
+    hub->turns = turns.value_or(TurnState());
+    WAGGLE_ASSIGN_OR_RETURN(cuts, folder->List());
+  }
+  for (const CutFacts& cut : cuts) {
+    hub->cuts.push_back(cut.number);
+  }
+  hub->cut_folder = folder;
+  return returned;
+}
+
 }  // namespace
 
 RunPlan PlanRun(const Experiment& experiment, const std::string& yaml) {
@@ -30,8 +53,13 @@ RunPlan PlanRun(const Experiment& experiment, const std::string& yaml) {
       experiment.evaluation.enabled};
   plan.learners = experiment.learner.processes;
   plan.keeps_items = experiment.replay.table.durability != Durability::kNone;
+  plan.cuts.why_none = std::string(CheckCuts(experiment).message());
+  plan.cuts.keep = experiment.experiment.checkpoint.keep;
   if (experiment.experiment.deterministic) {
-    plan.lock_step = LockStepOptions{experiment.learner.report_period_steps, experiment.evaluation.StepsInLockStep()};
+    plan.lock_step = LockStepOptions{experiment.learner.report_period_steps, experiment.evaluation.StepsInLockStep(),
+                                     experiment.experiment.checkpoint.period};
+  } else {
+    plan.cuts.period = absl::Seconds(experiment.experiment.checkpoint.period);
   }
   return plan;
 }
@@ -41,6 +69,10 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRun::Open(OpenRunOptions options) {
   run->folder_ = options.folder;
   run->output_folder_ = options.output_folder;
   run->draw_curves_ = std::move(options.draw_curves);
+  run->cuts_ = std::make_unique<CutFolder>(
+      CutFolder::Options{options.folder, options.output_folder, options.plan.cuts.keep});
+  HubOptions hub;
+  WAGGLE_ASSIGN_OR_RETURN(run->returned_, PrepareCuts(options.return_to_cut, run->cuts_.get(), &hub));
   WAGGLE_ASSIGN_OR_RETURN(run->state_, HubState::Open(options.folder));
   WAGGLE_RETURN_IF_ERROR(run->state_->Adopt(options.plan.yaml));
   if (options.resume) {
@@ -55,7 +87,6 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRun::Open(OpenRunOptions options) {
     run->exported_ = options.figures->Attach(&run->metrics_);
   }
   run->models_ = std::make_unique<ModelStore>(ModelStoreOptions());
-  HubOptions hub;
   hub.self = std::move(options.self);
   hub.metrics = &run->metrics_;
   hub.newest_weights = run->newest_.get();

@@ -12,6 +12,7 @@
 #include "param_server/metrics/recording.h"
 #include "param_server/models/model_store.h"
 #include "param_server/models/weights_folder.h"
+#include "param_server/run/cut_folder.h"
 #include "param_server/run/hub.h"
 #include "param_server/run/hub_state.h"
 #include "param_server/services/run_services.h"
@@ -27,6 +28,8 @@ struct OpenRunOptions {
   std::function<void(const std::string& text)> note;  // See HubOptions.
   // A run that is over goes on.
   bool resume = false;
+  // A run that was under way goes back to its newest cut, if it has one.
+  bool return_to_cut = false;
   OrderFigures* figures = nullptr;  // See ExperimentHostOptions, as the next one.
   std::function<void(const std::string& run_folder, const std::string& log)> draw_curves;
 };
@@ -42,6 +45,8 @@ class OpenRun {
   OpenRun& operator=(const OpenRun&) = delete;
 
   Hub* hub() { return hub_.get(); }
+  // True if the run has gone back to a cut: workers of before have no part in it.
+  bool returned() const { return returned_; }
   // Keeps the run alive.
   static std::shared_ptr<RunServices> Services(const std::shared_ptr<OpenRun>& run) {
     return std::shared_ptr<RunServices>(run, &run->services_);
@@ -55,6 +60,7 @@ class OpenRun {
   std::string folder_;
   std::string output_folder_;
   bool over_ = false;
+  bool returned_ = false;
   std::function<void(const std::string& run_folder, const std::string& log)> draw_curves_;
   // Each uses only members above it.
   Metrics metrics_;
@@ -63,6 +69,7 @@ class OpenRun {
   std::unique_ptr<WeightsFolder> newest_;
   std::unique_ptr<WeightsFolder> best_;
   std::unique_ptr<ModelStore> models_;
+  std::unique_ptr<CutFolder> cuts_;
   std::unique_ptr<Hub> hub_;
   std::unique_ptr<Recording> recording_;
   RunServices services_;

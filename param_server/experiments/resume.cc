@@ -10,6 +10,7 @@
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "param_server/experiments/later_limits.h"
+#include "param_server/run/cut_folder.h"
 
 namespace waggle {
 namespace {
@@ -27,7 +28,7 @@ RunReach ReachOf(const RunStanding& past, bool solved) {
 
 }  // namespace
 
-absl::Status ResumeClosed(HostState* host, const std::string& id, const SettingValues& limits) {
+absl::Status ResumeClosed(HostState* host, const std::string& id, const SettingValues& limits, uint64_t cut) {
   MutexLock writing(&host->writing);
   ExperimentRecord record;
   RunStanding past;
@@ -54,9 +55,14 @@ absl::Status ResumeClosed(HostState* host, const std::string& id, const SettingV
     }
   }
   const absl::StatusOr<Experiment> experiment = host->Parse(record, texts.effective_yaml);
-  if (experiment.ok()) {
+  if (experiment.ok() && cut == 0) {
     WAGGLE_RETURN_IF_ERROR(Annotate(CheckGoesOn(experiment->stop, ReachOf(past, record.state == RunState::kSolved)),
                                     absl::StrCat("experiment ", id)));
+  }
+  if (cut != 0) {
+    WAGGLE_RETURN_IF_ERROR(
+        CutFolder({absl::StrCat(host->RunFolder(id), "/hub"), record.output_folder}).RequestReturn(cut));
+    absl::StrAppend(&event, ", from cut ", cut);
   }
   record.state = RunState::kQueued;
   record.reason.clear();

@@ -1,7 +1,9 @@
 #include "param_server/experiments/run_tasks.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "common/base/status_macros.h"
 #include "common/hub/hub_convert.h"
 #include "param_server/experiments/output_files.h"
+#include "param_server/run/cut_folder.h"
 #include "param_server/services/overview_convert.h"
 
 namespace waggle {
@@ -74,6 +77,8 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRunOf(HostState* host, const Experi
   options.figures = host->options.figures;
   options.draw_curves = host->options.draw_curves;
   options.resume = record.state == RunState::kQueued && record.attempts > 0;
+  // A run in lock-step is only reproducible if all of its processes go on from one state.
+  options.return_to_cut = record.state == RunState::kRunning && experiment.experiment.deterministic;
   return OpenRun::Open(std::move(options));
 }
 
@@ -97,19 +102,22 @@ absl::Status BeginOpen(HostState* host, const std::string& id, std::shared_ptr<O
   ExperimentRecord& record = *known;
   const bool restored = record.state == RunState::kRunning;
   const bool resumed = !restored && record.attempts > 0;
+  const bool returned = active.run->returned();
   if (!restored) {
     record.state = RunState::kRunning;
     record.started = record.started.has_value() ? record.started : absl::Now();
     ++record.attempts;
   }
-  WAGGLE_RETURN_IF_ERROR(host->SaveRecord(record, restored  ? "goes on with a parameter server that has started again"
+  WAGGLE_RETURN_IF_ERROR(host->SaveRecord(record, returned  ? "goes on from a cut"
+                                                  : restored ? "goes on with a parameter server that has started again"
                                                   : resumed ? "goes on"
                                                             : "begins"));
   LogInfo("experiment ", id, restored || resumed ? " goes on" : " begins", ", its files go to ", record.output_folder);
   needs.priority = record.priority;  // It may have changed meanwhile.
   MutexLock lock(&host->mutex);
   host->active_runs[id] = std::move(active);
-  host->pool.Begin(needs, restored ? record.replay_storage : std::map<int64_t, std::string>(), restored);
+  host->pool.Begin(needs, restored ? record.replay_storage : std::map<int64_t, std::string>(),
+                   restored && !returned);
   return absl::OkStatus();
 }
 
@@ -210,6 +218,32 @@ void SaveReplayStorage(HostState* host) {
   }
 }
 
+// A user asks for it by a file, because that is done once: the hub may start again later, with its workers alive.
+absl::Status ReturnToCutsIfAsked(HostState* host) {
+  const std::string asked = absl::StrCat(host->options.data_folder, "/", kReturnToCuts);
+  std::error_code error;
+  if (!std::filesystem::exists(asked, error)) {
+    return absl::OkStatus();
+  }
+  std::vector<ExperimentRecord> running;
+  {
+    MutexLock lock(&host->mutex);
+    for (const auto& [id, pending] : host->pending_runs) {
+      if (host->records.at(id).state == RunState::kRunning) {
+        running.push_back(host->records.at(id));
+      }
+    }
+  }
+  for (const ExperimentRecord& record : running) {
+    const CutFolder folder({absl::StrCat(host->RunFolder(record.id), "/hub"), record.output_folder});
+    WAGGLE_ASSIGN_OR_RETURN(const std::vector<CutFacts> cuts, folder.List());
+    if (!cuts.empty()) {
+      WAGGLE_RETURN_IF_ERROR(folder.RequestReturn(cuts.back().number));
+    }
+  }
+  return RemoveAll(asked);
+}
+
 }  // namespace
 
 absl::Status LoadExperiments(HostState* host) {
@@ -247,7 +281,7 @@ absl::Status LoadExperiments(HostState* host) {
       host->pending_runs.at(record.id).needs = host->Needs(record, *experiment);
     }
   }
-  return absl::OkStatus();
+  return ReturnToCutsIfAsked(host);
 }
 
 absl::Status BeginRun(HostState* host, const std::string& id) {

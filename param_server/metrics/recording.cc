@@ -53,7 +53,11 @@ void Recording::RunInTurns() {
       }
     }
     if (const Turn turn = *hub_->turn(); turn.role == Role::kParamServer) {
-      RecordOnce({/*last=*/false, /*in_lock_step=*/true});
+      if (turn.cut != 0) {
+        hub_->SaveCut();
+      } else {
+        RecordOnce({/*last=*/false, /*in_lock_step=*/true});
+      }
       hub_->EndOwnTurn(turn.number);
     }
   }

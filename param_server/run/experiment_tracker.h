@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "common/config/experiment/sections.h"
 #include "common/hub/ports/hub.h"
+#include "param_server/run/cut_course.h"
 #include "param_server/run/turn_order.h"
 
 namespace waggle {
@@ -34,6 +35,7 @@ struct RunPlan {
   int64_t learners = 1;
   bool keeps_items = false;  // Items outlive their replay server (replay.durability).
   RunSettings settings = {};
+  CutCourseOptions cuts = {};
 };
 
 // The progress of a run. It must survive the hub.

@@ -8,15 +8,22 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
 #include "common/base/annotate.h"
+#include "common/base/deadline.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
+#include "common/base/threads/stop_token.h"
 #include "common/base/utf8.h"
 
 namespace waggle {
 namespace {
 
-constexpr size_t kMaxGroupTasks = 2;
+// One that runs, and one of each kind that waits.
+constexpr size_t kMaxTasks = 3;
+// The longest wait for the weights of a cut to be on the disk, and the pause between two looks.
+constexpr absl::Duration kWeightsPatience = absl::Seconds(60);
+constexpr absl::Duration kLookPause = absl::Milliseconds(5);
 
 }  // namespace
 
@@ -41,7 +48,8 @@ Hub::Hub(const HubOptions& options, RunPlan plan, HubState* state, std::unique_p
       weights_(std::move(weights)),
       workers_(options.workers),
       course_(std::move(plan), state->record(),
-              {weights_.get(), &saver_, &announcer_, options_.note, options.gather_time, options.resumed},
+              {weights_.get(), &saver_, &announcer_, options_.note, options.gather_time, options.resumed, options.cuts,
+               options.restoration, options.turns},
               options.clock()),
       saver_(
           state, options.clock, [this] { SaveWeights(); },
@@ -49,7 +57,7 @@ Hub::Hub(const HubOptions& options, RunPlan plan, HubState* state, std::unique_p
             MutexLock lock(&mutex_);
             course_.Fill(workers_, options_.clock(), record);
           }),
-      former_("hub-former", 1, kMaxGroupTasks) {}
+      background_("hub-background", 1, kMaxTasks) {}
 
 void Hub::Order(const WorkerIntroduction& worker, int64_t index) {
   const absl::Time now = options_.clock();
@@ -220,7 +228,10 @@ void Hub::SettleLocked(absl::Time now) {
   course_.Settle(workers_, now);
   if (course_.TakeGroupDue(workers_, now)) {
     // Cannot be refused: at most one task is queued.
-    former_.Submit([this] { FormGroup(); }).IgnoreError();
+    background_.Submit([this] { FormGroup(); }).IgnoreError();
+  }
+  if (course_.TakeMadeCut() != 0) {
+    background_.Submit([this] { SaveCut(); }).IgnoreError();
   }
   saver_.SaveIfDue(now);
 }
@@ -258,6 +269,54 @@ std::optional<Turn> Hub::turn() const {
 void Hub::EndOwnTurn(uint64_t number) {
   MutexLock lock(&mutex_);
   course_.EndTurn(Role::kParamServer, number);
+}
+
+absl::StatusOr<uint64_t> Hub::BeginCut() {
+  MutexLock lock(&mutex_);
+  return course_.BeginCut(options_.clock());
+}
+
+Hub::CutStanding Hub::cut_standing() const {
+  MutexLock lock(&mutex_);
+  const CutCourse& cuts = course_.cuts();
+  return {cuts.in_progress(), cuts.failed(), cuts.failure()};
+}
+
+absl::StatusOr<std::string> Hub::RecordOfCut() {
+  WAGGLE_RETURN_IF_ERROR(saver_.SaveNow());
+  const Deadline deadline(kWeightsPatience);
+  while (HasUnsavedWeights()) {
+    if (deadline.Left() <= absl::ZeroDuration()) {
+      return absl::UnavailableError(absl::StrCat("the weights are not on the disk: ", weights_->Unsaved()));
+    }
+    StopToken().WaitFor(kLookPause);
+  }
+  return EncodeHubRecord(state_->record());
+}
+
+void Hub::SaveCut() {
+  CutFacts facts;
+  std::optional<TurnState> turns;
+  {
+    MutexLock lock(&mutex_);
+    facts = course_.PresentCut(absl::Now());
+    turns = course_.TurnsAfterCut();
+  }
+  absl::Status status = absl::FailedPreconditionError("the hub has no folder for cuts");
+  if (options_.cut_folder != nullptr) {
+    std::optional<CutFolder::LockStep> lock_step;
+    status = absl::OkStatus();
+    if (turns.has_value()) {
+      absl::StatusOr<std::string> record = RecordOfCut();
+      status = record.status();
+      lock_step = CutFolder::LockStep{*turns, std::move(record).value_or("")};
+    }
+    if (status.ok()) {
+      status = options_.cut_folder->Save(facts, lock_step);
+    }
+  }
+  MutexLock lock(&mutex_);
+  course_.CutSaved(facts.number, status);
 }
 
 Assignment Hub::AssignmentLocked(const WorkerView& worker) {

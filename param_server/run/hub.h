@@ -17,6 +17,7 @@
 #include "common/hub/ports/hub.h"
 #include "param_server/models/model_store.h"
 #include "param_server/models/weights_folder.h"
+#include "param_server/run/cut_folder.h"
 #include "param_server/run/group_store.h"
 #include "param_server/run/hub_state.h"
 #include "param_server/run/listeners.h"
@@ -40,6 +41,10 @@ struct HubOptions {
   absl::Duration gather_time = absl::Seconds(10);
   // The run had ended and goes on: no earlier worker holds environment steps.
   bool resumed = false;
+  CutFolder* cut_folder = nullptr;  // Outlives the hub. Null: the run has no cuts.
+  std::vector<uint64_t> cuts = {};  // Those of the folder.
+  std::optional<Restoration> restoration = {};
+  TurnState turns = {};  // In lock-step: the turn to begin with.
   // Takes the run's events, in words. Called under a lock: it must not block or call the hub.
   std::function<void(const std::string& text)> note = [](const std::string&) {};
 };
@@ -132,6 +137,19 @@ class Hub {
   std::optional<Turn> turn() const ABSL_LOCKS_EXCLUDED(mutex_);
   void EndOwnTurn(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Begins a cut and returns its number. FAILED_PRECONDITION if the run does not train, or can have no cuts.
+  // UNAVAILABLE while a cut is being made.
+  absl::StatusOr<uint64_t> BeginCut() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Saves the hub's part of the cut that the learner has made, after which it is complete. Waits for the disk.
+  void SaveCut() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The cut that is being made, and the newest attempt if it has failed.
+  struct CutStanding {
+    uint64_t in_progress = 0;  // 0: none.
+    uint64_t failed = 0;       // 0: none.
+    std::string failure;
+  };
+  CutStanding cut_standing() const ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Why figures are not recorded for now, in words; empty if they are.
   void SetFiguresUnrecorded(const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -154,6 +172,8 @@ class Hub {
   void NoteLostItemsLocked(const WorkerView& worker) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FormGroup() ABSL_LOCKS_EXCLUDED(mutex_);
   void SaveWeights() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The run's record, with all weights on the disk.
+  absl::StatusOr<std::string> RecordOfCut() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const HubOptions options_;
   HubState* const state_;
@@ -170,7 +190,7 @@ class Hub {
   // Last, so that they are destroyed first: their threads use all other members.
   ProgressSaver saver_;
   Announcer announcer_;
-  Executor former_;  // Forms groups, which waits for the disk.
+  Executor background_;  // Forms groups and saves cuts, which waits for the disk.
 };
 
 }  // namespace waggle

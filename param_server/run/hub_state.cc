@@ -270,6 +270,10 @@ absl::StatusOr<std::unique_ptr<HubState>> HubState::Open(const std::string& fold
   return state;
 }
 
+std::string HubState::FileIn(const std::string& folder) {
+  return absl::StrCat(folder, "/", kFileName);
+}
+
 HubRecord HubState::record() const {
   MutexLock lock(&mutex_);
   return record_;

@@ -54,6 +54,9 @@ class HubState {
   // DATA_LOSS if the record is damaged; an error that names the folder if it cannot be made or written to.
   static absl::StatusOr<std::unique_ptr<HubState>> Open(const std::string& folder);
 
+  // The record's file in a folder.
+  static std::string FileIn(const std::string& folder);
+
   HubRecord record() const ABSL_LOCKS_EXCLUDED(mutex_);
   // As in the record, but never waits for the disk.
   uint64_t last_epoch() const { return last_epoch_; }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/log.h"
+#include "common/base/status_macros.h"
 
 namespace waggle {
 namespace {
@@ -21,6 +22,7 @@ RunCourse::RunCourse(RunPlan plan, HubRecord record, Parts parts, absl::Time now
       begun_(now),
       tracker_(std::move(plan)),
       totals_(std::move(record.totals)),
+      cuts_(this->plan().cuts, parts_.cuts, now),
       restored_finishing_(record.progress.state == RunState::kFinishing),
       failed_epoch_(record.last_epoch),
       told_(record.progress.state),
@@ -32,7 +34,7 @@ RunCourse::RunCourse(RunPlan plan, HubRecord record, Parts parts, absl::Time now
     step_leases_.emplace(this->plan().stop.max_env_steps, parts_.resumed ? std::set<std::string>() : restored_, now);
   }
   if (this->plan().lock_step.has_value()) {
-    turns_.emplace(*this->plan().lock_step);
+    turns_.emplace(*this->plan().lock_step, parts_.turns);
   }
   if (this->plan().learners > 1) {
     group_.emplace(this->plan().learners, told_begin_ ? now + parts_.gather_time : absl::InfiniteFuture());
@@ -81,6 +83,9 @@ void RunCourse::TakeReport(const WorkerReport& report, const WorkerView& worker,
   if (const auto items = report.figures.counters.find("items_written");
       turns_.has_value() && role == Role::kActor && items != report.figures.counters.end()) {
     turns_->CountItems(report.worker_id, static_cast<int64_t>(items->second));
+  }
+  if (report.cut.has_value() && role == Role::kLearner) {
+    TakeCutReport(*report.cut);
   }
   EndTurn(role, report.turn_done);
   const bool after_restart = restored_.erase(report.worker_id) > 0;
@@ -164,6 +169,9 @@ bool RunCourse::ReopenFor(uint64_t epoch, absl::Time now) {
 
 void RunCourse::Settle(const WorkerTable& workers, absl::Time now) {
   tracker_.Advance(now);  // The run's time may end while no worker reports.
+  if (cuts_.IsDue(now) && state() == RunState::kRunning && learner_steps() > 0) {
+    BeginCut(now).IgnoreError();  // IsDue has said that it can.
+  }
   if (const bool begun = progress().running.has_value(); std::exchange(told_begin_, begun) != begun) {
     parts_.saver->NoteUrgentChange();
   }
@@ -245,9 +253,67 @@ std::optional<Turn> RunCourse::turn(const WorkerTable& workers) const {
 }
 
 void RunCourse::EndTurn(Role role, uint64_t number) {
-  if (turns_.has_value() && turns_->Done(role, number, static_cast<int64_t>(learner_steps()))) {
-    parts_.announcer->Announce();
+  if (!turns_.has_value() || !turns_->Done(role, number, static_cast<int64_t>(learner_steps()))) {
+    return;
   }
+  if (const uint64_t cut = turns_->turn().cut; cut != 0 && cut != cuts_.in_progress()) {
+    cuts_.Begin(cut, absl::InfinitePast());  // Time does not matter in lock-step.
+  }
+  parts_.announcer->Announce();
+}
+
+absl::StatusOr<uint64_t> RunCourse::BeginCut(absl::Time now) {
+  if (state() != RunState::kRunning) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the run is ", RunStateName(state()), "; only a running one can have a cut"));
+  }
+  WAGGLE_RETURN_IF_ERROR(cuts_.CheckNext());
+  const uint64_t number = turns_.has_value() ? turns_->RequestCut() : cuts_.NextNumber();
+  cuts_.Begin(number, now);
+  parts_.announcer->Announce();
+  return number;
+}
+
+void RunCourse::TakeCutReport(const CutReport& report) {
+  const bool failed = !report.failure.empty() && report.number == cuts_.in_progress();
+  if (cuts_.TakeReport(report)) {
+    made_cut_ = report;
+    cut_taken_ = false;
+  }
+  if (failed) {
+    if (turns_.has_value()) {
+      turns_->CutFailed(report.number);
+    }
+    const std::string text = absl::StrCat("cut ", report.number, " could not be made: ", report.failure);
+    LogWarning(text);
+    parts_.note(text);
+  }
+}
+
+uint64_t RunCourse::TakeMadeCut() {
+  const bool is_new = !turns_.has_value() && made_cut_.number != 0 && !std::exchange(cut_taken_, true);
+  return is_new ? made_cut_.number : 0;
+}
+
+CutFacts RunCourse::PresentCut(absl::Time wall) const {
+  return {made_cut_.number, made_cut_.learner_steps, static_cast<int64_t>(env_steps()), wall};
+}
+
+std::optional<TurnState> RunCourse::TurnsAfterCut() const {
+  return turns_.has_value() ? std::make_optional(turns_->AfterCut()) : std::nullopt;
+}
+
+void RunCourse::CutSaved(uint64_t number, const absl::Status& status) {
+  cuts_.Saved(number, status);
+  if (turns_.has_value() && !status.ok()) {
+    turns_->CutFailed(number);
+  }
+  const std::string text =
+      status.ok() ? absl::StrCat("cut ", number, " is complete: learner step ", made_cut_.learner_steps)
+                  : absl::StrCat("cut ", number, " could not be saved: ", status.message());
+  status.ok() ? LogInfo(text) : LogWarning(text);
+  parts_.note(text);
+  parts_.announcer->Announce();
 }
 
 std::vector<std::string> RunCourse::Groupable(const WorkerTable& workers) {
@@ -312,6 +378,9 @@ void RunCourse::Describe(const WorkerView& worker, const WorkerTable& workers, A
   assignment->run_state = state();
   assignment->progress = tracker_.RunProgressNow();
   assignment->turn = turn(workers);
+  assignment->cut_wanted = turns_.has_value() ? 0 : cuts_.wanted();
+  assignment->cuts = cuts_.numbers();
+  assignment->restoration = parts_.restoration;
   if (!evaluations_.newest().empty()) {
     assignment->evaluated_rewards = evaluations_.newest().back().evaluation.mean_rewards;
   }

@@ -10,6 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/hub/ports/hub.h"
+#include "param_server/run/cut_course.h"
+#include "param_server/run/cut_folder.h"
 #include "param_server/run/evaluation_log.h"
 #include "param_server/run/experiment_tracker.h"
 #include "param_server/run/hub_state.h"
@@ -37,7 +39,10 @@ class RunCourse {
     Announcer* announcer = nullptr;
     std::function<void(const std::string& text)> note;
     absl::Duration gather_time;
-    bool resumed = false;  // See HubOptions.
+    bool resumed = false;  // See HubOptions, as the next ones.
+    std::vector<uint64_t> cuts = {};
+    std::optional<Restoration> restoration = {};
+    TurnState turns = {};
   };
   // Goes on, from now, with the record of an earlier hub.
   RunCourse(RunPlan plan, HubRecord record, Parts parts, absl::Time now);
@@ -63,6 +68,16 @@ class RunCourse {
   std::optional<Turn> turn(const WorkerTable& workers) const;
   // A worker of this role has done the turn of this number. Workers repeat this report.
   void EndTurn(Role role, uint64_t number);
+
+  // Begins a cut and returns its number. Errors as CutCourse::CheckNext; FAILED_PRECONDITION if training is over.
+  absl::StatusOr<uint64_t> BeginCut(absl::Time now);
+  // Outside of lock-step: the number of a cut of which the hub's part is missing; 0: none. A number comes once.
+  uint64_t TakeMadeCut();
+  // The facts of the cut that is being made, and in lock-step the turns of a run that goes back to it.
+  CutFacts PresentCut(absl::Time wall) const;
+  std::optional<TurnState> TurnsAfterCut() const;
+  void CutSaved(uint64_t number, const absl::Status& status);
+  const CutCourse& cuts() const { return cuts_; }
 
   // True once if another group of learners must be formed. FormGroup must follow.
   bool TakeGroupDue(const WorkerTable& workers, absl::Time now);
@@ -93,6 +108,7 @@ class RunCourse {
   // Steps that the present learner must repeat.
   uint64_t StepsAgain(const WorkerTable& workers) const;
   void AnnounceState();
+  void TakeCutReport(const CutReport& report);
 
   const Parts parts_;
   const absl::Time begun_;  // Start of this hub.
@@ -101,6 +117,9 @@ class RunCourse {
   EvaluationLog evaluations_;
   std::optional<StepLeases> step_leases_;  // If the run has a limit on steps.
   std::optional<TurnOrder> turns_;         // If the run is in lock-step.
+  CutCourse cuts_;
+  CutReport made_cut_;      // The newest that the learner has made.
+  bool cut_taken_ = false;  // TakeMadeCut has given made_cut_.
   std::optional<LearnerGroup> group_;      // If the run has several learners.
   // Workers of an earlier hub that may join again and have not reported yet. Their counters must not be added twice.
   std::set<std::string> restored_;

@@ -189,8 +189,32 @@ grpc::ServerUnaryReactor* ExperimentService::Resume(grpc::CallbackServerContext*
         for (const v1::SetNumbersRequest::Number& limit : decoded.limits()) {
           limits.emplace_back(limit.key(), limit.value());
         }
-        WAGGLE_RETURN_IF_ERROR(Audited("resume", decoded.id(), host_->Resume(decoded.id(), limits)));
+        WAGGLE_RETURN_IF_ERROR(Audited("resume", decoded.id(), host_->Resume(decoded.id(), limits, decoded.cut())));
         WAGGLE_ASSIGN_OR_RETURN(*answer, host_->Get(decoded.id()));
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* ExperimentService::Checkpoint(grpc::CallbackServerContext* context,
+                                                        const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return AnswerUnary<v1::CheckpointExperimentRequest, v1::CheckpointExperimentResponse>(
+      context, *request, response, kMaxUnaryBytes,
+      [this](const v1::CheckpointExperimentRequest& decoded,
+             v1::CheckpointExperimentResponse* answer) -> absl::Status {
+        const absl::StatusOr<uint64_t> number = host_->BeginCut(decoded.id());
+        LogAudit("make a cut of", decoded.id(), number.status());
+        WAGGLE_RETURN_IF_ERROR(number.status());
+        answer->set_number(*number);
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* ExperimentService::Cuts(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* response) {
+  return AnswerLater<v1::CutsRequest, v1::CutsResponse>(
+      &waiters_, context, *request, response, kMaxUnaryBytes,
+      [this](const v1::CutsRequest& decoded, v1::CutsResponse* answer) -> absl::Status {
+        WAGGLE_ASSIGN_OR_RETURN(*answer, host_->Cuts(decoded.id()));
         return absl::OkStatus();
       });
 }

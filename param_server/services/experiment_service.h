@@ -17,7 +17,9 @@ using ExperimentServiceBase = v1::ExperimentService::WithRawCallbackMethod_Submi
                     v1::ExperimentService::WithRawCallbackMethod_Pool<
                         v1::ExperimentService::WithRawCallbackMethod_Resolve<
                             v1::ExperimentService::WithRawCallbackMethod_SetPriority<
-                                v1::ExperimentService::Service>>>>>>>>>>>>;
+                                v1::ExperimentService::WithRawCallbackMethod_Checkpoint<
+                                    v1::ExperimentService::WithRawCallbackMethod_Cuts<
+                                        v1::ExperimentService::Service>>>>>>>>>>>>>>;
 
 // waggle.v1.ExperimentService over an ExperimentHost; see experiment.proto.
 class ExperimentService final : public ExperimentServiceBase {
@@ -35,6 +37,10 @@ class ExperimentService final : public ExperimentServiceBase {
                                  grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* Resume(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                    grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Checkpoint(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Cuts(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                 grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* SetPriority(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                         grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* Resolve(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,

@@ -10,6 +10,7 @@
 #include "common/base/file.h"
 #include "param_server/run/hub_state.h"
 #include "tests/cli/file_contents.h"
+#include "tests/e2e/run_again.h"
 #include "tests/e2e/running_process.h"
 #include "tests/support/catch.h"
 
@@ -26,34 +27,6 @@ RunProgress Saved(const TrainingRun& run) {
   }
   return {};
 }
-
-// Kills `waggle run`, and all its processes with it.
-void KillAll(TrainingRun* run) {
-  const std::vector<pid_t> processes = run->Processes();
-  run->process()->Signal(SIGKILL);
-  run->Wait();
-  for (const pid_t pid : processes) {
-    kill(pid, SIGKILL);
-  }
-  Eventually("the end of all processes", [&] { return run->Processes().empty(); });
-}
-
-// `waggle run --resume` on the folder of a run.
-class Resumption {
- public:
-  explicit Resumption(const TrainingRun& run, const std::vector<std::string>& more = {}) {
-    std::vector<std::string> command = {"waggle", "run", "--resume", run.File(""), "--no-plot"};
-    command.insert(command.end(), more.begin(), more.end());
-    process_ = std::make_unique<RunningProcess>(folder_, "log", std::move(command));
-  }
-  // The exit status.
-  int64_t Wait() { return process_->Wait().ShellStatus(); }
-  std::string Log() const { return process_->Log(); }
-
- private:
-  const TemporaryFolder folder_;
-  std::unique_ptr<RunningProcess> process_;
-};
 
 TEST_CASE("a run all of whose processes were killed goes on and is solved", "[e2e]") {
   TrainingRun run;

@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "common/rl/checkpoint/saved_model.h"
 #include "tests/cli/file_contents.h"
+#include "tests/e2e/run_again.h"
 #include "tests/e2e/running_process.h"
 #include "tests/support/catch.h"
 
@@ -110,20 +111,6 @@ TEST_CASE("two learners step together on the unrolls of two actors that wait for
   CHECK_THAT(Contents(run.File("logs/param-server.log")), Catch::Contains("learners 0, 1 of 2"));
 }
 
-// The contents of metrics.csv except times and rates. The third of its four columns is the figure's name.
-std::vector<std::string> TimelessFigures(const std::string& csv) {
-  std::vector<std::string> rows;
-  for (const absl::string_view line : absl::StrSplit(csv, '\n', absl::SkipEmpty())) {
-    const std::vector<absl::string_view> columns = absl::StrSplit(line, ',');
-    REQUIRE(columns.size() == 4);
-    if (!absl::EndsWith(columns[2], "_per_s") && !absl::EndsWith(columns[2], "waiting_fraction") &&
-        !absl::EndsWith(columns[2], "environment_fraction")) {
-      rows.push_back(absl::StrCat(columns[0], ",", columns[2], ",", columns[3]));
-    }
-  }
-  return rows;
-}
-
 TEST_CASE("two deterministic runs are equal in their weights, and in their figures except times and rates", "[e2e]") {
   const std::string config = GENERATE("cartpole_apex_dqn", "cartpole_ppo", "gymnasium_cartpole_ppo", "catch_duel_ppo");
   INFO(config);
@@ -147,13 +134,6 @@ TEST_CASE("two deterministic runs are equal in their weights, and in their figur
                      {"--set", "environment.processes=2", "--set", absl::StrCat("environment.python=", python)});
   }
   const auto run = [&] { return TrainingRun(arguments, /*plot=*/false, config); };
-  const auto weights = [](const TrainingRun& trained) {
-    const absl::StatusOr<SavedModel> model = LoadSavedModel(trained.File("best"));
-    const ByteSlices data = ValueOf(model).snapshot.data;
-    std::string bytes(data.size(), '\0');
-    data.CopyTo(bytes.data());
-    return bytes;
-  };
   nlohmann::json results[2];
   TrainingRun first = run();
   results[0] = first.WaitForSuccess().at("result");
@@ -165,7 +145,7 @@ TEST_CASE("two deterministic runs are equal in their weights, and in their figur
   CHECK(std::count_if(figures.begin(), figures.end(), [](const std::string& row) {
           return row.find(",evaluation/mean_return,") != std::string::npos;
         }) >= 3);
-  CHECK(weights(first) == weights(second));
+  CHECK(BestWeights(first) == BestWeights(second));
   for (nlohmann::json& result : results) {
     result.erase("finished_at");
   }

@@ -17,6 +17,11 @@ void Metrics::Set(absl::string_view gauge, double value, absl::Duration lifetime
   gauges_[std::string(gauge)] = {value, holds_until};
 }
 
+void Metrics::ForgetGauges() {
+  MutexLock lock(&mutex_);
+  gauges_.clear();
+}
+
 void Metrics::SetActivity(absl::string_view activity) {
   MutexLock lock(&mutex_);
   activity_ = std::string(activity);

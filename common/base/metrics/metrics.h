@@ -23,6 +23,8 @@ class Metrics {
   // snapshots are without it.
   void Set(absl::string_view gauge, double value, absl::Duration lifetime = absl::InfiniteDuration())
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // Removes all gauges, for work that begins anew.
+  void ForgetGauges() ABSL_LOCKS_EXCLUDED(mutex_);
   // Sets the process's present activity, in a word or two.
   void SetActivity(absl::string_view activity) ABSL_LOCKS_EXCLUDED(mutex_);
   // Sets the last error that the process got over, for users; it may have several lines.

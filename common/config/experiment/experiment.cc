@@ -20,6 +20,7 @@
 #include "common/config/config_reader.h"
 #include "common/config/config_writer.h"
 #include "common/config/experiment/experiment_plan.h"
+#include "common/config/experiment/cut_checks.h"
 #include "common/config/experiment/population_checks.h"
 #include "common/config/table/batch_layout.h"
 #include "common/config/table/shard_config.h"
@@ -222,10 +223,12 @@ void CheckAcrossSections(const Experiment& experiment, const ConfigErrors& error
                    "needs evaluation.enabled: true, because only evaluations are compared with it");
   }
   if (wrong.empty()) {
-    const absl::Status population = CheckPopulation(experiment);
-    for (const absl::string_view line : absl::StrSplit(population.message(), '\n', absl::SkipEmpty())) {
-      const std::pair<std::string, std::string> parts = absl::StrSplit(line, absl::MaxSplits(": ", 1));
-      reader->Report(parts.first, parts.second);
+    const absl::Status cuts = experiment.experiment.checkpoint.period > 0 ? CheckCuts(experiment) : absl::OkStatus();
+    for (const absl::Status& status : {CheckPopulation(experiment), cuts}) {
+      for (const absl::string_view line : absl::StrSplit(status.message(), '\n', absl::SkipEmpty())) {
+        const std::pair<std::string, std::string> parts = absl::StrSplit(line, absl::MaxSplits(": ", 1));
+        reader->Report(parts.first, parts.second);
+      }
     }
   }
 }

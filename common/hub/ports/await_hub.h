@@ -20,6 +20,11 @@ absl::StatusOr<Assignment> AwaitHub(HubLink* hub, absl::string_view what, const 
 // How long a process waits for other replay servers after the first. A dead one may stay away for long.
 inline constexpr absl::Duration kReplayServersPatience = absl::Seconds(1);
 
+// In lock-step all servers are waited for, because their number decides on each draw.
+inline absl::Duration ReplayServersPatience(bool in_lock_step) {
+  return in_lock_step ? absl::InfiniteDuration() : kReplayServersPatience;
+}
+
 // Returns the addresses of the run's replay servers; empty for those missing `patience` after the first has joined.
 absl::StatusOr<std::vector<std::string>> AwaitReplayServers(HubLink* hub, int64_t servers, const StopToken& stop,
                                                             absl::Duration patience = kReplayServersPatience);

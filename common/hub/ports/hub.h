@@ -95,6 +95,10 @@ struct Restoration {
   friend bool operator==(const Restoration& a, const Restoration& b) { return a.cut == b.cut && a.token == b.token; }
 };
 
+// If a hub finds a file of this name in its --data-dir when it starts, the experiments that ran go back to their newest
+// cuts. It removes the file.
+inline constexpr char kReturnToCuts[] = "return_to_cuts";
+
 // The part of a cut that the learner and the replay servers have made.
 struct CutReport {
   uint64_t number = 0;

@@ -1,5 +1,6 @@
 #include "common/hub/ports/turn_taker.h"
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 
 namespace waggle {
@@ -24,6 +25,9 @@ absl::StatusOr<Assignment> TurnTaker::Await(const StopToken& stop) {
   if (IsTrainingOver(assignment->run_state)) {
     hub_->training_over().Wait();  // It may stop only after the assignment came. The caller sees the reason there.
     return absl::CancelledError("the training is over, and there are no more turns");
+  }
+  if (assignment->turn->since_cut > since_cut_) {
+    return absl::AbortedError(absl::StrCat("this worker begins anew, as cut ", assignment->turn->since_cut, " is made"));
   }
   done_ = assignment->turn->number;
   return assignment;

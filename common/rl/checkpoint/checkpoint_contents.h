@@ -35,5 +35,7 @@ inline constexpr char kCheckpointAlgorithm[] = "algorithm";
 inline constexpr char kCheckpointExperiment[] = "experiment";
 // Name of the text with the serial of the last order of a population (Exploit) that the learner has obeyed.
 inline constexpr char kCheckpointExploit[] = "exploit";
+// Name of the text "ITEMS STEPS" of a learner in lock-step: the items and learner steps from which its turns count.
+inline constexpr char kCheckpointCounted[] = "counted";
 
 }  // namespace waggle

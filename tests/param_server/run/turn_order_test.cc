@@ -66,5 +66,79 @@ TEST_CASE("items are counted over successive actors, though reports overtake eac
   CHECK(order.turn().items == 32);
 }
 
+// Ends the present turn, whose role and cut must be these.
+void EndTurn(TurnOrder* order, Role role, int64_t learner_steps, uint64_t cut = 0) {
+  REQUIRE(order->turn().role == role);
+  REQUIRE(order->turn().cut == cut);
+  REQUIRE(order->Done(role, order->turn().number, learner_steps));
+}
+
+LockStepOptions EveryTen() {
+  LockStepOptions options;
+  options.record_steps = 1'000;
+  options.cut_steps = 10;
+  return options;
+}
+
+TEST_CASE("a due cut takes a turn of the learner and one of the hub, and then the learner begins", "[unit]") {
+  TurnOrder order(EveryTen());
+  EndTurn(&order, Role::kLearner, 9);
+  EndTurn(&order, Role::kActor, 9);
+  EndTurn(&order, Role::kLearner, 12);
+  EndTurn(&order, Role::kLearner, 12, /*cut=*/1);
+  CHECK(order.turn().since_cut == 0);
+  const TurnState after = order.AfterCut();
+  EndTurn(&order, Role::kParamServer, 12, /*cut=*/1);
+  CHECK(order.turn().since_cut == 1);
+
+  // A run that goes back to the cut has the same turns.
+  TurnOrder again(EveryTen(), after);
+  for (const int64_t steps : {12, 14, 19, 20}) {
+    CHECK(again.turn().number == order.turn().number);
+    CHECK(again.turn().since_cut == order.turn().since_cut);
+    EndTurn(&order, Role::kLearner, steps);
+    EndTurn(&again, Role::kLearner, steps);
+    if (steps < 20) {
+      EndTurn(&order, Role::kActor, steps);
+      EndTurn(&again, Role::kActor, steps);
+    }
+  }
+  CHECK(order.turn().cut == 2);
+  CHECK(again.turn().cut == 2);
+}
+
+TEST_CASE("a cut may be requested at any turn", "[unit]") {
+  TurnOrder order(LockStepOptions{1'000, 0, 0});
+  EndTurn(&order, Role::kLearner, 1);
+  CHECK(order.RequestCut() == 1);
+  EndTurn(&order, Role::kActor, 1);
+  EndTurn(&order, Role::kLearner, 2);
+  EndTurn(&order, Role::kLearner, 2, 1);
+  EndTurn(&order, Role::kParamServer, 2, 1);
+  EndTurn(&order, Role::kLearner, 2);
+  EndTurn(&order, Role::kActor, 2);
+  EndTurn(&order, Role::kLearner, 3);
+  CHECK(order.turn().role == Role::kActor);
+}
+
+TEST_CASE("after a cut that could not be made the run goes on, and the next one has another number", "[unit]") {
+  TurnOrder order(LockStepOptions{1'000, 0, 0});
+  order.RequestCut();
+  EndTurn(&order, Role::kLearner, 1);
+  order.CutFailed(1);
+  order.CutFailed(1);
+  EndTurn(&order, Role::kLearner, 1, 1);
+  CHECK(order.turn().since_cut == 0);
+  CHECK(order.RequestCut() == 2);
+  EndTurn(&order, Role::kActor, 1);
+  EndTurn(&order, Role::kLearner, 1);
+  EndTurn(&order, Role::kLearner, 1, 2);
+  order.CutFailed(2);  // The hub's part fails.
+  EndTurn(&order, Role::kParamServer, 1);
+  CHECK(order.turn().since_cut == 0);
+  EndTurn(&order, Role::kLearner, 1);
+  CHECK(order.turn().role == Role::kActor);
+}
+
 }  // namespace
 }  // namespace waggle
