@@ -299,6 +299,11 @@ absl::Status TrainLoop::Publish() {
   if (published_step_ == step_ || !is_first()) {
     return absl::OkStatus();
   }
+  if (ports_.turns != nullptr && ports_.known_version != nullptr &&
+      ports_.known_version() == ModelVersion{epoch_, static_cast<uint64_t>(step_)}) {
+    published_step_ = step_;  // By this learner, before it began anew from a cut.
+    return absl::OkStatus();
+  }
   const Stopwatch since;
   ModelSnapshot snapshot;
   WAGGLE_RETURN_IF_ERROR(WithNewest([&] {

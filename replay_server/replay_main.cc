@@ -1,6 +1,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "common/base/log.h"
 #include "common/base/machine_memory.h"
@@ -48,8 +49,9 @@ void Tend(ReplayServer* server, Monitor* monitor, const StopToken& ended) {
   } while (!ended.WaitFor(kTendInterval));
 }
 
-// Works for the hub's experiments until `stop`.
-absl::Status JoinPool(const ReplayFlags& flags, ReplayServer* server, Monitor* monitor, const StopToken& stop) {
+// Works for the hub's experiments until `stop`. Sets `return_to` if the server must start again with the data of a cut.
+absl::Status JoinPool(const ReplayFlags& flags, ReplayServer* server, Monitor* monitor, const StopToken& stop,
+                      std::optional<CutReturn>* return_to) {
   PoolClientOptions options;
   options.attended = [monitor](const std::string& why_not) { monitor->SetUnready(why_not); };
   options.hub_address = flags.param_server;
@@ -63,8 +65,36 @@ absl::Status JoinPool(const ReplayFlags& flags, ReplayServer* server, Monitor* m
   options.capacity = kMostExperiments;
   options.resources = MachineResources();
   LogInfo("works for the experiments of the hub at ", flags.param_server, ", which reach it at ", options.address);
-  ReplayWork work(flags.param_server, options.address, server);
-  return WorkForPool(options, &work, stop);
+  const StopToken leave;
+  const StopToken::Callback stops(stop, [leave] { leave.RequestStop(); });
+  ReplayWork work(flags.param_server, options.address, server, leave);
+  const absl::Status worked = WorkForPool(options, &work, leave);
+  *return_to = work.return_to();
+  return worked;
+}
+
+// Serves until `stop`, or until the server must start again with the data of a cut.
+absl::Status Serve(const ReplayFlags& flags, const ReplayServerOptions& options, Metrics* metrics, Monitor* monitor,
+                   const StopToken& stop, std::optional<CutReturn>* return_to) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayServer> server, ReplayServer::Start(options, metrics));
+  LogInfo("serving replay on ", server->address());
+  const auto collecting =
+      monitor->Add([server = server.get()](PrometheusText* text) { server->WriteWaits(text); });
+  const StopToken ended;
+  Thread tending("tending", [&, ended] { Tend(server.get(), monitor, ended); });
+  absl::Status status;
+  if (!flags.param_server.empty()) {
+    status = JoinPool(flags, server.get(), monitor, stop, return_to);
+  } else {
+    monitor->SetUnready("");
+    LogInfo("serves alone: without --param-server no experiment uses this server");
+    stop.Wait();
+  }
+  LogInfo("stopping");
+  ended.RequestStop();
+  tending.Join();
+  server->Shutdown(kGrace);
+  return status;
 }
 
 absl::Status RunReplayServer(const ReplayFlags& flags, const StopToken& stop) {
@@ -82,27 +112,16 @@ absl::Status RunReplayServer(const ReplayFlags& flags, const StopToken& stop) {
   if (const std::string warning = MemoryWarning(options, MachineMemoryBytes()); !warning.empty()) {
     LogWarning(warning);
   }
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayServer> server, ReplayServer::Start(options, &metrics));
-  LogInfo("serving replay on ", server->address());
   const auto collecting = monitor->Add([&](PrometheusText* text) {
     figures.Write(text);
-    server->WriteWaits(text);
     rpcs.Write(text);
   });
-  const StopToken ended;
-  Thread tending("tending", [&, ended] { Tend(server.get(), monitor.get(), ended); });
+  std::optional<CutReturn> next;
   absl::Status status;
-  if (!flags.param_server.empty()) {
-    status = JoinPool(flags, server.get(), monitor.get(), stop);
-  } else {
-    monitor->SetUnready("");
-    LogInfo("serves alone: without --param-server no experiment uses this server");
-    stop.Wait();
-  }
-  LogInfo("stopping");
-  ended.RequestStop();
-  tending.Join();
-  server->Shutdown(kGrace);
+  do {
+    options.return_to = std::exchange(next, std::nullopt);
+    status = Serve(flags, options, &metrics, monitor.get(), stop, &next);
+  } while (status.ok() && next.has_value() && !stop.StopRequested());
   return status;
 }
 

@@ -1,6 +1,8 @@
 #include "replay_server/replay_work.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <random>
@@ -8,6 +10,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
@@ -26,7 +29,8 @@ constexpr absl::Duration kLeaveTimeout = absl::Seconds(2);
 // Ends the turns of a lock-step run until `stop`; the figures of a turn are sent with its end. Goes on after an error,
 // because a failed run may go on.
 void TakeTurns(HubLink* hub, const StopToken& stop) {
-  TurnTaker turns(hub, Role::kReplayServer);
+  // Its tables begin anew with each cut by themselves.
+  TurnTaker turns(hub, Role::kReplayServer, /*since_cut=*/std::numeric_limits<uint64_t>::max());
   do {
     while (turns.Await(stop).ok()) {
       turns.End();
@@ -42,9 +46,24 @@ absl::Status ReplayWork::Do(const WorkOrder& order, const std::string& run_worke
   // Updates the figures for each heartbeat: older figures would make its rates jump.
   const auto refresh = metrics.BeforeSnapshot([&figures] { figures.Update(); });
   HubClientOptions options = HubOptionsOf(hub_address_, order, run_worker_id);
-  options.address = address_;
   options.metrics = &metrics;
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubLink> hub, JoinHub(options, stop));
+  // Others learn the address once the tables are those of the run.
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<HubLink> hub, JoinHub(options, stop));
+  if (const std::optional<Restoration> restoration = hub->assignment().restoration; restoration.has_value()) {
+    const std::string token =
+        server_->folder() == nullptr ? "" : server_->folder()->ReturnToken(order.experiment_id);
+    if (token != restoration->token) {
+      const absl::Status begun = BeginReturn(order.experiment_id, *restoration);
+      if (!begun.ok()) {
+        hub->ReportFailure(begun);
+      }
+      hub->Leave(kLeaveTimeout);
+      return begun;
+    }
+  }
+  options.address = address_;
+  hub.reset();
+  WAGGLE_ASSIGN_OR_RETURN(hub, JoinHub(options, stop));
   const StopToken ended;
   std::optional<Thread> turns;
   if (hub->assignment().turn.has_value()) {
@@ -63,7 +82,38 @@ absl::Status ReplayWork::Do(const WorkOrder& order, const std::string& run_worke
   return stop.StopRequested() ? absl::OkStatus() : refusal;
 }
 
+absl::Status ReplayWork::BeginReturn(const std::string& experiment_id, const Restoration& restoration) {
+  if (server_->folder() == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cut ", restoration.cut, ": this replay server has no folder with it (--data-dir)"));
+  }
+  std::vector<std::string> others = server_->store()->Experiments();
+  others.erase(std::remove(others.begin(), others.end(), experiment_id), others.end());
+  if (!others.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat("cut ", restoration.cut,
+                                                      ": this replay server cannot go back to it, as it has tables of ",
+                                                      absl::StrJoin(others, ", ")));
+  }
+  {
+    MutexLock lock(&mutex_);
+    return_to_ = CutReturn{experiment_id, restoration.cut, restoration.token};
+  }
+  LogInfo("starts again with the tables of cut ", restoration.cut, " of experiment ", experiment_id);
+  leave_.RequestStop();
+  return absl::OkStatus();
+}
+
+std::optional<CutReturn> ReplayWork::return_to() const {
+  MutexLock lock(&mutex_);
+  return return_to_;
+}
+
 void ReplayWork::Discard(const std::string& experiment_id) {
+  if (server_->folder() != nullptr) {
+    if (const absl::Status dropped = server_->folder()->DropCuts(experiment_id); !dropped.ok()) {
+      LogWarning("the cuts of experiment ", experiment_id, " are not removed: ", dropped.message());
+    }
+  }
   const int64_t tables = server_->store()->DropExperiment(experiment_id);
   LogInfo("dropped the ", tables, " tables of experiment ", experiment_id,
           ": the experiment is over, or another server has this one's place");

@@ -1,10 +1,15 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/base/threads/mutex.h"
+#include "common/base/threads/stop_token.h"
+#include "common/hub/ports/hub.h"
 #include "common/hub/ports/pool.h"
 #include "replay_server/service/replay_server.h"
 
@@ -14,9 +19,10 @@ namespace waggle {
 // each experiment. Thread-safe.
 class ReplayWork final : public PoolWork {
  public:
-  // Clients reach the server at `address`. The server must outlive this.
-  ReplayWork(std::string hub_address, std::string address, ReplayServer* server)
-      : hub_address_(std::move(hub_address)), address_(std::move(address)), server_(server) {}
+  // Clients reach the server at `address`. The server must outlive this. `leave` is stopped if the server must stop and
+  // start again with the data of a cut: see return_to().
+  ReplayWork(std::string hub_address, std::string address, ReplayServer* server, StopToken leave)
+      : hub_address_(std::move(hub_address)), address_(std::move(address)), server_(server), leave_(std::move(leave)) {}
 
   // Blocks until `stop`, or until the hub refuses this worker. Goes on after the run's end, because its learner still
   // sends priorities then.
@@ -24,10 +30,20 @@ class ReplayWork final : public PoolWork {
   std::vector<std::string> Kept() override { return server_->store()->Experiments(); }
   void Discard(const std::string& experiment_id) override;
 
+  // The cut whose data the server must have when it starts again. Absent if it need not.
+  std::optional<CutReturn> return_to() const ABSL_LOCKS_EXCLUDED(mutex_);
+
  private:
+  // Asks for a return to the cut. FAILED_PRECONDITION if the server cannot return to it.
+  absl::Status BeginReturn(const std::string& experiment_id, const Restoration& restoration)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
   const std::string hub_address_;
   const std::string address_;
   ReplayServer* const server_;
+  const StopToken leave_;
+  mutable Mutex mutex_;
+  std::optional<CutReturn> return_to_ ABSL_GUARDED_BY(mutex_);
 };
 
 // The unique name of a replay server's folder, saved in it for restarts. Draws a name if the folder has none.

@@ -198,8 +198,8 @@ v1::Turn ToProto(const Turn& turn) {
   proto.set_number(turn.number);
   proto.set_role(ToProto(turn.role));
   proto.set_items(static_cast<uint64_t>(turn.items));
-  if (turn.actor.has_value()) {
-    proto.set_actor(static_cast<uint32_t>(*turn.actor));
+  if (turn.index.has_value()) {
+    proto.set_index(static_cast<uint32_t>(*turn.index));
   }
   proto.set_cut(turn.cut);
   proto.set_since_cut(turn.since_cut);
@@ -211,8 +211,8 @@ absl::StatusOr<Turn> FromProto(const v1::Turn& proto) {
   turn.number = proto.number();
   WAGGLE_ASSIGN_OR_RETURN(turn.role, FromProto(proto.role()));
   turn.items = static_cast<int64_t>(proto.items());
-  if (proto.has_actor()) {
-    turn.actor = proto.actor();
+  if (proto.has_index()) {
+    turn.index = proto.index();
   }
   turn.cut = proto.cut();
   turn.since_cut = proto.since_cut();

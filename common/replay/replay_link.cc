@@ -18,6 +18,8 @@ namespace waggle {
 namespace {
 
 constexpr absl::Duration kCreateTimeout = absl::Seconds(5);
+// A server writes all rows that are not on its disk yet.
+constexpr absl::Duration kCheckpointTimeout = absl::Hours(1);
 // No server can listen at this port, so that connections are refused at once.
 constexpr char kNowhere[] = "127.0.0.1:0";
 
@@ -98,6 +100,16 @@ absl::Status ReplayLink::CreateTable(const TableConfig& config, const StopToken&
     stop.WaitFor(backoff.Next());
     FindAgain();
   }
+}
+
+absl::Status ReplayLink::Checkpoint(const ReplayCut& cut, const StopToken& stop) const {
+  v1::CheckpointRequest request;
+  request.set_experiment_id(experiment_id_);
+  request.set_cut(cut.number);
+  request.mutable_kept_cuts()->Add(cut.kept.begin(), cut.kept.end());
+  request.set_begin_anew(cut.begin_anew);
+  return CallUnary(stub().get(), &v1::ReplayService::StubInterface::Checkpoint, request, kCheckpointTimeout, stop)
+      .status();
 }
 
 void ReplayLink::WantTable(const TableConfig& config) {

@@ -12,6 +12,7 @@
 #include "common/base/threads/stop_token.h"
 #include "common/config/table/table_config.h"
 #include "common/net/keepalive.h"
+#include "common/replay/ports/replay.h"
 #include "waggle/v1/replay.grpc.pb.h"
 
 namespace waggle {
@@ -41,6 +42,9 @@ class ReplayLink {
   // Creates the table, and retries while the server is away. FAILED_PRECONDITION if another table has the name;
   // CANCELLED after a stop.
   absl::Status CreateTable(const TableConfig& config, const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // See ReplayConnection::Checkpoint. Tries once.
+  absl::Status Checkpoint(const ReplayCut& cut, const StopToken& stop) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Adds a table for RestoreTables.
   void WantTable(const TableConfig& config) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -57,7 +57,7 @@ RunPlan PlanRun(const Experiment& experiment, const std::string& yaml) {
   plan.cuts.keep = experiment.experiment.checkpoint.keep;
   if (experiment.experiment.deterministic) {
     plan.lock_step = LockStepOptions{experiment.learner.report_period_steps, experiment.evaluation.StepsInLockStep(),
-                                     experiment.experiment.checkpoint.period};
+                                     experiment.experiment.checkpoint.period, experiment.replay.servers};
   } else {
     plan.cuts.period = absl::Seconds(experiment.experiment.checkpoint.period);
   }

@@ -247,7 +247,7 @@ std::optional<Turn> RunCourse::turn(const WorkerTable& workers) const {
   Turn turn = turns_->turn();
   if (const std::vector<const WorkerView*> actors = workers.Alive(Role::kActor);
       turn.role == Role::kActor && !actors.empty()) {
-    turn.actor = actors.front()->index;
+    turn.index = actors.front()->index;
   }
   return turn;
 }

@@ -47,6 +47,7 @@ void TurnOrder::Begin(const Next& next) {
   Turn& turn = state_.turn;
   turn.role = next.role;
   turn.cut = next.cut;
+  turn.index = next.index;
   ++turn.number;
 }
 
@@ -64,7 +65,10 @@ bool TurnOrder::Done(Role role, uint64_t number, int64_t learner_steps) {
   }
   if (role == Role::kLearner && turn.cut == 0) {
     if (IsDue(options_.record_steps, learner_steps, &state_.recorded_at)) {
-      next_ = {{Role::kReplayServer}, {Role::kParamServer}};
+      for (int64_t i = 0; i < options_.replay_servers; ++i) {
+        next_.push_back({Role::kReplayServer, 0, i});
+      }
+      next_.push_back({Role::kParamServer});
     }
     if (IsDue(options_.evaluation_steps, learner_steps, &state_.evaluated_at)) {
       next_.push_back({Role::kEvaluator});

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "common/hub/ports/hub.h"
@@ -14,6 +15,7 @@ struct LockStepOptions {
   int64_t record_steps = 1;      // Learner steps between two rows of figures.
   int64_t evaluation_steps = 0;  // Learner steps between two evaluations; 0: the run has none.
   int64_t cut_steps = 0;         // Learner steps between two cuts; 0: cuts are made on request alone.
+  int64_t replay_servers = 1;
 };
 
 // The turn of a run, and what decides on later ones. A cut has it, so that a run that goes back to the cut has the same
@@ -28,7 +30,7 @@ struct TurnState {
 
 // The order of turns in a run in lock-step: one process works at a time, so that the run is reproducible. The learner
 // begins, and publishes its first weights. Then actor and learner alternate. After a learner's turn, each record_steps
-// the replay server updates its figures and the hub records all figures, and each evaluation_steps the evaluator works.
+// each replay server updates its figures and the hub records all figures, and each evaluation_steps the evaluator works.
 // A cut takes a turn of the learner and one of the hub; then the learner begins again. Pure logic; not thread-safe.
 class TurnOrder {
  public:
@@ -56,7 +58,8 @@ class TurnOrder {
 
   struct Next {
     Role role = Role::kLearner;
-    uint64_t cut = 0;  // See Turn::cut.
+    uint64_t cut = 0;  // See Turn.
+    std::optional<int64_t> index = {};
   };
   void Begin(const Next& next);
   uint64_t NextCut() const;

@@ -63,6 +63,7 @@ absl::StatusOr<std::unique_ptr<ReplayServer>> ReplayServer::Start(ReplayServerOp
   if (!options.data_dir.empty()) {
     DataFolderOptions folder_options;
     folder_options.path = options.data_dir;
+    folder_options.return_to = options.return_to;
     WAGGLE_ASSIGN_OR_RETURN(DataFolder::Opened opened, DataFolder::Open(folder_options));
     folder = std::move(opened.folder);
     saved = std::move(opened.state);
@@ -70,6 +71,9 @@ absl::StatusOr<std::unique_ptr<ReplayServer>> ReplayServer::Start(ReplayServerOp
     journal_options.checkpoint_period = options.checkpoint_period;
     journal_options.folder = folder->absolute_path();
     journal_options.keep = [folder = folder.get()](Database* database) { return folder->KeepCheckpoint(database); };
+    journal_options.keep_cut = [folder = folder.get()](Database* database, const CutRequest& cut) {
+      return folder->KeepCut(database, cut);
+    };
     journal_options.note = [folder = folder.get()](uint64_t sequence, uint64_t items) {
       folder->NoteCommit(sequence, items);
     };

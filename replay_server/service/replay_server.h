@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -25,6 +26,7 @@ struct ReplayServerOptions {
   // The folder for tables that must survive a restart, and for rows past a memory_limit; empty without such tables.
   std::string data_dir;
   absl::Duration checkpoint_period = absl::Minutes(5);
+  std::optional<CutReturn> return_to = {};  // See DataFolderOptions.
   Keepalive keepalive = kServerKeepalive;
   RpcFigures* rpcs = nullptr;  // Takes the durations of calls, if it is not null. Outlives the server.
   ReplayStoreOptions store;
@@ -53,6 +55,8 @@ class ReplayServer {
   void WriteWaits(PrometheusText* text) const { WriteReplayWaits(store_, journal_.get(), text); }
 
   ReplayStore* store() { return &store_; }
+  // Null without a folder. Only its functions for any thread may be called.
+  const DataFolder* folder() const { return folder_.get(); }
 
   // Answers waiting calls with UNAVAILABLE, saves all durable data, gives other calls `grace` to end, and stops.
   // Idempotent. The destructor calls it without grace.

@@ -291,23 +291,47 @@ grpc::ServerUnaryReactor* ReplayService::Describe(grpc::CallbackServerContext* c
           [this](const auto& /*decoded*/, auto* answer) { return Describe(answer); });
 }
 
+absl::Status ReplayService::CheckDurable(const std::vector<std::shared_ptr<Table>>& tables) {
+  for (const std::shared_ptr<Table>& table : tables) {
+    if (table->config()->durability == Durability::kNone) {
+      return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kBadConfiguration, "table \"", table->name(),
+                     "\": durability: got none; wanted checkpoint or log in an experiment that has cuts");
+    }
+  }
+  return absl::OkStatus();
+}
+
 grpc::ServerUnaryReactor* ReplayService::Checkpoint(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   const CountedCall call = Call(context, "Checkpoint");
-  return call.Begin<v1::CheckpointRequest>(*request, kMaxUnaryBytes, [&](const auto& /*decoded*/) -> absl::Status {
+  return call.Begin<v1::CheckpointRequest>(*request, kMaxUnaryBytes, [&](const auto& decoded) -> absl::Status {
     if (journal_ == nullptr) {
       return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kNoDataFolder,
                      "this server has no folder to keep a checkpoint in (--data-dir)");
     }
-    journal_->Checkpoint([call, response](const absl::StatusOr<CheckpointInfo>& info) {
-      if (info.ok()) {
-        v1::CheckpointResponse answer;
-        answer.set_number(info->number);
-        answer.set_items_changed(info->items);
-        *response = EncodeMessage(answer, ByteSlices());
-      }
-      call.FinishWritten(info.status());
-    });
+    std::optional<CutRequest> cut;
+    std::vector<std::shared_ptr<Table>> anew;
+    if (decoded->cut() != 0) {
+      cut = CutRequest{decoded->experiment_id(), decoded->cut(), {decoded->kept_cuts().begin(), decoded->kept_cuts().end()}};
+      const std::vector<std::shared_ptr<Table>> tables = store_->TablesOf(cut->experiment);
+      WAGGLE_RETURN_IF_ERROR(CheckDurable(tables));
+      anew = decoded->begin_anew() ? tables : anew;
+    }
+    journal_->Checkpoint(
+        [call, response, anew](const absl::StatusOr<CheckpointInfo>& info) {
+          absl::Status status = info.status();
+          for (const std::shared_ptr<Table>& table : anew) {
+            status = status.ok() ? table->BeginAnew() : status;
+          }
+          if (status.ok()) {
+            v1::CheckpointResponse answer;
+            answer.set_number(info->number);
+            answer.set_items_changed(info->items);
+            *response = EncodeMessage(answer, ByteSlices());
+          }
+          call.FinishWritten(status);
+        },
+        std::move(cut));
     return absl::OkStatus();
   });
 }

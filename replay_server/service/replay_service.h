@@ -86,6 +86,8 @@ class ReplayService final : public ReplayServiceBase {
                                        grpc::ByteBuffer* response) override;
 
  private:
+  // FAILED_PRECONDITION if a table would not be in a cut.
+  static absl::Status CheckDurable(const std::vector<std::shared_ptr<Table>>& tables);
   CountedCall Call(grpc::CallbackServerContext* context, const char* method) {
     return CountedCall(context, method, &refusals_);
   }

@@ -6,12 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
+#include "common/base/tensor/array_spec.h"
 #include "replay_server/storage/records.h"
 #include "replay_server/table/disk_picture.h"
 #include "waggle/v1/replay_storage.pb.h"
@@ -24,8 +28,13 @@ namespace fs = std::filesystem;
 constexpr char kDatabase[] = "db";
 constexpr char kCheckpoints[] = "checkpoints";
 constexpr char kDamaged[] = "damaged";
+constexpr char kCuts[] = "cuts";
+constexpr char kReturned[] = "restored";
 // Becomes the database once it is complete.
 constexpr char kComing[] = "db.new";
+// The database that another has replaced.
+constexpr char kReplaced[] = "db.old";
+constexpr size_t kMostTokenBytes = 1000;
 
 bool Exists(const std::string& path) {
   std::error_code ignored;
@@ -93,7 +102,11 @@ absl::StatusOr<DataFolder::Opened> DataFolder::Open(const DataFolderOptions& opt
   WAGGLE_ASSIGN_OR_RETURN(folder->commits_, CommitRing::Open(folder->Path("commits")));
   WAGGLE_RETURN_IF_ERROR(CreateFolders(folder->Path(kCheckpoints)));
   WAGGLE_RETURN_IF_ERROR(RemoveAll(folder->Path(kComing)));
+  WAGGLE_RETURN_IF_ERROR(RemoveAll(folder->Path(kReplaced)));
   WAGGLE_RETURN_IF_ERROR(RemoveAll(folder->cold_path()));
+  if (options.return_to.has_value()) {
+    WAGGLE_RETURN_IF_ERROR(folder->ReturnTo(*options.return_to));
+  }
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<uint64_t> kept, folder->Numbers(kCheckpoints));
   if (!Exists(folder->Path(kDatabase)) && kept.empty()) {
     WAGGLE_RETURN_IF_ERROR(Annotate(folder->Create(), absl::StrCat("making ", folder->Path(kDatabase))));
@@ -215,8 +228,10 @@ absl::Status DataFolder::MoveAside(const std::string& name) {
 }
 
 absl::Status DataFolder::CopyCheckpoint(uint64_t number, const std::string& name) const {
-  const std::string from = Path(absl::StrCat(kCheckpoints, "/", number));
-  const std::string to = Path(name);
+  return CopyFolder(Path(absl::StrCat(kCheckpoints, "/", number)), Path(name));
+}
+
+absl::Status DataFolder::CopyFolder(const std::string& from, const std::string& to) const {
   WAGGLE_RETURN_IF_ERROR(RemoveAll(to));
   WAGGLE_RETURN_IF_ERROR(CreateFolder(to));
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> files, ListFolder(from));
@@ -246,6 +261,68 @@ absl::StatusOr<uint64_t> DataFolder::KeepCheckpoint(Database* database) {
     WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(absl::StrCat(kCheckpoints, "/", there[i]))));
   }
   return number;
+}
+
+std::string DataFolder::CutsOf(const std::string& experiment) const {
+  return Path(absl::StrCat(kCuts, "/", experiment.empty() ? "-" : experiment));
+}
+
+absl::Status DataFolder::KeepCut(Database* database, const CutRequest& cut) const {
+  if (!cut.experiment.empty() &&
+      (!ValidateName(cut.experiment).ok() || absl::StrContains(cut.experiment, '/') || cut.experiment[0] == '.')) {
+    return absl::InvalidArgumentError(absl::StrCat("experiment_id: got \"", absl::CHexEscape(cut.experiment),
+                                                   "\"; wanted a name without / and without . at its beginning"));
+  }
+  const std::string cuts = CutsOf(cut.experiment);
+  const std::string place = absl::StrCat(cuts, "/", cut.number);
+  const std::string coming = absl::StrCat(cuts, "/coming");
+  WAGGLE_RETURN_IF_ERROR(CreateFolders(cuts));
+  WAGGLE_RETURN_IF_ERROR(RemoveAll(coming));
+  WAGGLE_RETURN_IF_ERROR(Annotate(database->Copy(coming), absl::StrCat("keeping cut ", cut.number)));
+  WAGGLE_RETURN_IF_ERROR(RemoveAll(place));
+  WAGGLE_RETURN_IF_ERROR(Rename(coming, place));
+  WAGGLE_RETURN_IF_ERROR(SyncFolder(cuts));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(cuts));
+  for (const std::string& name : names) {
+    uint64_t number = 0;
+    if (absl::SimpleAtoi(name, &number) && number != cut.number &&
+        std::find(cut.kept.begin(), cut.kept.end(), number) == cut.kept.end()) {
+      WAGGLE_RETURN_IF_ERROR(RemoveAll(absl::StrCat(cuts, "/", name)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DataFolder::DropCuts(const std::string& experiment) const {
+  return RemoveAll(CutsOf(experiment));
+}
+
+std::string DataFolder::ReturnToken(const std::string& experiment) const {
+  const absl::StatusOr<std::string> token =
+      ReadSmallFile(absl::StrCat(CutsOf(experiment), "/", kReturned), kMostTokenBytes);
+  return std::string(absl::StripTrailingAsciiWhitespace(token.value_or("")));
+}
+
+// A crash before the token is written leaves a return that is asked for again.
+absl::Status DataFolder::ReturnTo(const CutReturn& cut) {
+  const std::string from = absl::StrCat(CutsOf(cut.experiment), "/", cut.number);
+  if (!Exists(from)) {
+    return absl::NotFoundError(absl::StrCat("cut ", cut.number, " of experiment ", cut.experiment, " is missing: ",
+                                            from, " does not exist"));
+  }
+  WAGGLE_RETURN_IF_ERROR(CopyFolder(from, Path(kComing)));
+  WAGGLE_RETURN_IF_ERROR(Annotate(OpenAndLoad(Path(kComing)).status(), from));  // It may be damaged.
+  if (Exists(Path(kDatabase))) {
+    WAGGLE_RETURN_IF_ERROR(Rename(Path(kDatabase), Path(kReplaced)));
+  }
+  WAGGLE_RETURN_IF_ERROR(Rename(Path(kComing), Path(kDatabase)));
+  WAGGLE_RETURN_IF_ERROR(SyncFolder(options_.path));
+  WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(kReplaced)));
+  commits_->Clear();  // Later commits are given up, not lost.
+  WAGGLE_RETURN_IF_ERROR(
+      WriteFileAtomically(absl::StrCat(CutsOf(cut.experiment), "/", kReturned), cut.token + "\n"));
+  LogInfo("replay goes back to cut ", cut.number, " of experiment ", cut.experiment);
+  return absl::OkStatus();
 }
 
 }  // namespace waggle

@@ -2,11 +2,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/file.h"
 #include "replay_server/storage/commit_ring.h"
+#include "replay_server/storage/cut_request.h"
 #include "replay_server/storage/database.h"
 #include "replay_server/storage/saved_state.h"
 
@@ -17,6 +20,8 @@ struct DataFolderOptions {
   int keep_checkpoints = 3;
   // A new database needs this much free space: RocksDB may not recover from a disk that is full before its first write.
   uint64_t least_free_bytes = uint64_t{16} << 20;
+  // The database becomes that of a cut before it is opened.
+  std::optional<CutReturn> return_to = {};
 };
 
 // The folder of a replay server's tables:
@@ -25,6 +30,8 @@ struct DataFolderOptions {
 //     db/             the database
 //     checkpoints/N   a copy of it after checkpoint N. The last few are kept. Their large files are hard links to
 //                     those of db/, so damage to such a file damages all copies
+//     cuts/ID/N       the same for cut N of experiment ID, kept until the experiment's later cuts replace it
+//     cuts/ID/restored  the token of the last return to a cut of the experiment
 //     commits         the last commits to db/, see CommitRing
 //     cold/           rows beyond their tables' memory_limit. The next server removes it
 //     damaged/N       unreadable data, moved here and never deleted
@@ -56,6 +63,14 @@ class DataFolder {
   // Copies the database to checkpoints/N, for the next N, and removes the oldest surplus copies. Returns N.
   absl::StatusOr<uint64_t> KeepCheckpoint(Database* database);
 
+  // Copies the database to cuts/EXPERIMENT/NUMBER, and then removes the experiment's cuts that are not kept.
+  // INVALID_ARGUMENT for an experiment whose id is no name of a folder.
+  absl::Status KeepCut(Database* database, const CutRequest& cut) const;
+  // Removes all cuts of an experiment. Any thread.
+  absl::Status DropCuts(const std::string& experiment) const;
+  // The token of the last return to a cut of the experiment; empty if there was none. Any thread.
+  std::string ReturnToken(const std::string& experiment) const;
+
  private:
   explicit DataFolder(const DataFolderOptions& options) : options_(options) {}
 
@@ -65,6 +80,9 @@ class DataFolder {
   absl::Status MoveAside(const std::string& name);
   // Copies checkpoint `number` to `name`. The copy is writable.
   absl::Status CopyCheckpoint(uint64_t number, const std::string& name) const;
+  absl::Status CopyFolder(const std::string& from, const std::string& to) const;
+  std::string CutsOf(const std::string& experiment) const;
+  absl::Status ReturnTo(const CutReturn& cut);
   absl::StatusOr<Opened> Load(std::unique_ptr<DataFolder> self);
   absl::Status FallBack(const absl::Status& damage, SavedState* state);
 

@@ -101,11 +101,11 @@ void Journal::ForgetWriter(uint64_t number) {
   forgotten_writers_.push_back(number);
 }
 
-void Journal::Checkpoint(CheckpointDone done) {
+void Journal::Checkpoint(CheckpointDone done, std::optional<CutRequest> cut) {
   {
     MutexLock lock(&mutex_);
     if (!stopped_) {
-      work_.checkpoints.push_back(std::move(done));
+      work_.checkpoints.push_back({std::move(done), std::move(cut)});
       changed_.Signal();
       return;
     }
@@ -182,8 +182,8 @@ void Journal::Run() {
     work_ = Work();
   }
   CallBack(std::move(left.answers), StoppedError());
-  for (const CheckpointDone& done : left.checkpoints) {
-    done(StoppedError());
+  for (const CheckpointRequest& request : left.checkpoints) {
+    request.done(StoppedError());
   }
 }
 
@@ -218,7 +218,7 @@ void Journal::TakeRegistrations() {
   }
 }
 
-void Journal::MakeCheckpoint(std::vector<CheckpointDone> done) {
+void Journal::MakeCheckpoint(std::vector<CheckpointRequest> requests) {
   CheckpointInfo info;
   health_.CheckpointBegins();
   absl::Status status = Commit(/*checkpoint=*/true, {}, &info.items);
@@ -235,13 +235,17 @@ void Journal::MakeCheckpoint(std::vector<CheckpointDone> done) {
   } else {
     LogError("no checkpoint was kept: ", status.message());
   }
-  auto shared = std::make_shared<std::vector<CheckpointDone>>(std::move(done));
-  CallBack({[shared, status, info](const absl::Status& /*always_ok*/) {
-             for (const CheckpointDone& call : *shared) {
-               call(status.ok() ? absl::StatusOr<CheckpointInfo>(info) : absl::StatusOr<CheckpointInfo>(status));
-             }
-           }},
-           absl::OkStatus());
+  std::vector<Answer> answers;
+  for (CheckpointRequest& request : requests) {
+    absl::Status kept = status;
+    if (kept.ok() && request.cut.has_value() && options_.keep_cut != nullptr) {
+      kept = options_.keep_cut(database_.get(), *request.cut);
+    }
+    answers.emplace_back([done = std::move(request.done), kept, info](const absl::Status& /*always_ok*/) {
+      done(kept.ok() ? absl::StatusOr<CheckpointInfo>(info) : absl::StatusOr<CheckpointInfo>(kept));
+    });
+  }
+  CallBack(std::move(answers), absl::OkStatus());
 }
 
 }  // namespace waggle

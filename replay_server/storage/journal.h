@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "common/base/threads/mutex.h"
 #include "common/base/threads/thread.h"
 #include "replay_server/items/table_log.h"
+#include "replay_server/storage/cut_request.h"
 #include "replay_server/storage/database.h"
 #include "replay_server/storage/journal_batch.h"
 #include "replay_server/storage/journal_health.h"
@@ -28,6 +30,8 @@ struct JournalOptions {
   std::string folder;  // The database's folder, for messages.
   // Keeps a copy of the database after a checkpoint and returns its number. May be empty.
   std::function<absl::StatusOr<uint64_t>(Database*)> keep;
+  // Keeps a copy of the database as a part of a cut. May be empty.
+  std::function<absl::Status(Database*, const CutRequest&)> keep_cut;
   // Called for each commit before its answers: see DataFolder::NoteCommit. May be empty.
   std::function<void(uint64_t sequence, uint64_t items)> note;
 };
@@ -63,8 +67,9 @@ class Journal final : public TableLog {
   void AddWriter(const std::string& id, std::weak_ptr<WriterSession> session) override ABSL_LOCKS_EXCLUDED(mutex_);
   void ForgetWriter(uint64_t number) override ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Makes a checkpoint soon. Another thread calls `done`. CANCELLED after Stop.
-  void Checkpoint(CheckpointDone done) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Makes a checkpoint soon, and keeps it as a cut if that is asked for. Another thread calls `done`. CANCELLED after
+  // Stop.
+  void Checkpoint(CheckpointDone done, std::optional<CutRequest> cut = std::nullopt) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // For people. Leaves out the table's own part.
   DiskPicture disk() const { return health_.picture(); }
@@ -76,10 +81,14 @@ class Journal final : public TableLog {
 
  private:
   using NewWriters = std::vector<std::pair<std::string, std::weak_ptr<WriterSession>>>;
+  struct CheckpointRequest {
+    CheckpointDone done;
+    std::optional<CutRequest> cut;
+  };
   // Requests since the last write.
   struct Work {
     std::vector<Answer> answers;
-    std::vector<CheckpointDone> checkpoints;
+    std::vector<CheckpointRequest> checkpoints;
     std::vector<std::shared_ptr<Table>> new_tables;
     std::vector<std::shared_ptr<Table>> dropped_tables;
     bool housekeeping = false;  // Records must be deleted, though no caller waits for it.
@@ -104,7 +113,7 @@ class Journal final : public TableLog {
   // Retries until it succeeds, or until it has failed and the journal must stop.
   absl::Status Write(rocksdb::WriteBatch* batch, bool sync);
   bool PauseAfterFailure(const absl::Status& failure) ABSL_LOCKS_EXCLUDED(mutex_);
-  void MakeCheckpoint(std::vector<CheckpointDone> done);
+  void MakeCheckpoint(std::vector<CheckpointRequest> requests);
   // Calls the answers in the answerer's thread, or in this one if that has too many, which delays the next write.
   void CallBack(std::vector<Answer> answers, const absl::Status& status);
   void TakeRegistrations() ABSL_LOCKS_EXCLUDED(mutex_);

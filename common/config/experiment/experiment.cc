@@ -171,7 +171,7 @@ void VisitSections(bool short_form, Experiment* experiment, AlgorithmSection* al
   visitor.Section("stop", &experiment->stop);
 }
 
-// One actor and one replay server, no limit by time, the CPU.
+// One actor, no limit by time, the CPU.
 void CheckDeterministic(const Experiment& experiment, ConfigReader* reader) {
   const auto check = [reader](bool holds, const char* key, const char* wanted) {
     if (!holds) {
@@ -179,7 +179,6 @@ void CheckDeterministic(const Experiment& experiment, ConfigReader* reader) {
     }
   };
   check(experiment.actor.processes == 1, "actor.processes", "1");
-  check(experiment.replay.servers == 1, "replay.servers", "1");
   check(experiment.learner.processes == 1, "learner.processes", "1");
   check(experiment.stop.max_seconds == 0, "stop.max_seconds", "0, and a limit on steps");
   check(experiment.learner.gradients == "local", "learner.gradients", "local");

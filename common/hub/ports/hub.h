@@ -80,8 +80,8 @@ struct Turn {
   uint64_t number = 0;  // Counts from 1.
   Role role = Role::kLearner;
   int64_t items = 0;  // Written by all actors so far, in all tables.
-  // The actor with the turn, if there are several.
-  std::optional<int64_t> actor = {};
+  // The index of the actor or the replay server whose turn it is.
+  std::optional<int64_t> index = {};
   uint64_t cut = 0;  // The cut that the learner or the hub must make in this turn; 0: none.
   // The newest cut; 0: none. A worker that began before it begins anew, as all do in a run that goes back to it.
   uint64_t since_cut = 0;

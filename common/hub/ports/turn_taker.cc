@@ -9,7 +9,7 @@ absl::StatusOr<Assignment> TurnTaker::Await(const StopToken& stop) {
   const auto has_news = [this](const Assignment& assignment) {
     const std::optional<Turn>& turn = assignment.turn;
     return IsTrainingOver(assignment.run_state) ||
-           (turn.has_value() && turn->role == role_ && turn->actor.value_or(assignment.index) == assignment.index &&
+           (turn.has_value() && turn->role == role_ && turn->index.value_or(assignment.index) == assignment.index &&
             turn->number > done_);
   };
   {

@@ -79,6 +79,11 @@ class Shard {
  public:
   virtual ~Shard() = default;
 
+  // See ReplayConnection::Checkpoint.
+  virtual absl::Status Checkpoint(const ReplayCut& /*cut*/, const StopToken& /*stop*/) {
+    return absl::UnimplementedError("this shard has no checkpoints");
+  }
+
   // The address, for messages.
   virtual std::string name() const = 0;
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
 #include "common/base/deadline.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
@@ -103,6 +104,20 @@ absl::Status ShardedReplayConnection::CreateTable(const TableConfig& config, con
                  " once it does");
       shards_[i]->WantTable(parts[i]);
     }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ShardedReplayConnection::Checkpoint(const ReplayCut& cut, const StopToken& stop) {
+  std::vector<absl::Status> saved(shards_.size());
+  {
+    std::vector<Thread> threads;
+    for (size_t i = 0; i < shards_.size(); ++i) {
+      threads.emplace_back("checkpoint", [&, i] { saved[i] = shards_[i]->Checkpoint(cut, stop); });
+    }
+  }
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    WAGGLE_RETURN_IF_ERROR(Annotate(saved[i], absl::StrCat("replay server ", i, " at ", shards_[i]->name())));
   }
   return absl::OkStatus();
 }

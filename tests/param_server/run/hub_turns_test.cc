@@ -50,13 +50,13 @@ TEST_CASE("the first living actor has the turn", "[unit]") {
   Fixture fixture(/*record_steps=*/100);
   fixture.Join("first", Role::kActor);
   fixture.Join("second", Role::kActor);
-  CHECK_FALSE(fixture.hub->turn()->actor.has_value());
+  CHECK_FALSE(fixture.hub->turn()->index.has_value());
   WorkerReport report = fixture.Report("learner");
   report.turn_done = 1;
   REQUIRE_OK(fixture.hub->Heartbeat(report).status());
-  CHECK(fixture.hub->turn()->actor == 0);
+  CHECK(fixture.hub->turn()->index == 0);
   fixture.hub->Leave("first");
-  CHECK(fixture.hub->turn()->actor == 1);
+  CHECK(fixture.hub->turn()->index == 1);
 }
 
 }  // namespace

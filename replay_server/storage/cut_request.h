@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace waggle {
+
+// A checkpoint that is kept as a server's part of a run's cut (docs/cuts.md).
+struct CutRequest {
+  std::string experiment;
+  uint64_t number = 0;
+  std::vector<uint64_t> kept;  // The experiment's other cuts that stay.
+};
+
+// A return of a server's database to a cut.
+struct CutReturn {
+  std::string experiment;
+  uint64_t number = 0;
+  std::string token;  // Of the return, see Restoration.
+};
+
+}  // namespace waggle
