@@ -20,34 +20,59 @@ void ChangedSlots::NoteCleared() {
   if (recording_) {
     cleared_ = true;
     slots_.clear();
+    gone_.clear();
   }
+}
+
+void ChangedSlots::MoveTo(ItemSlots* items) {
+  std::deque<uint32_t> kept;
+  for (const uint32_t slot : slots_) {
+    if (slot < items->size()) {
+      items->set_changed(slot, true);
+      kept.push_back(slot);
+    } else {
+      gone_.push_back(slot);
+    }
+  }
+  slots_ = std::move(kept);
 }
 
 void ChangedSlots::Take(size_t most, ItemSlots* items, TableChanges* changes) {
   changes->cleared = std::exchange(cleared_, false);
-  const size_t count = std::min(most, slots_.size());
-  changes->items.reserve(changes->items.size() + count);
+  const size_t gone = std::min(most, gone_.size());
+  const size_t count = std::min(most - gone, slots_.size());
+  changes->items.reserve(changes->items.size() + gone + count);
+  for (size_t i = 0; i < gone; ++i) {
+    ItemRecord record;
+    record.slot = gone_.front();
+    gone_.pop_front();
+    changes->items.push_back(std::move(record));
+  }
   for (size_t i = 0; i < count; ++i) {
     const uint32_t slot = slots_.front();
     slots_.pop_front();
     items->set_changed(slot, false);
-    ItemRecord record;
-    record.slot = slot;
-    if (items->holds_item(slot)) {
-      const ItemSlots::Facts facts = items->facts(slot);
-      Window window = items->window(slot);
-      record.generation = facts.generation;
-      record.priority = facts.priority;
-      record.policy_version = facts.policy_version;
-      record.offset = window.offset;
-      record.rows = window.rows;
-      record.times_sampled = facts.times_sampled;
-      record.pins = facts.pins;
-      record.context = window.context;
-      record.chunks = std::move(window.chunks);
-    }
-    changes->items.push_back(std::move(record));
+    changes->items.push_back(RecordOf(*items, slot));
   }
+}
+
+ItemRecord RecordOf(const ItemSlots& items, uint32_t slot) {
+  ItemRecord record;
+  record.slot = slot;
+  if (items.holds_item(slot)) {
+    const ItemSlots::Facts facts = items.facts(slot);
+    Window window = items.window(slot);
+    record.generation = facts.generation;
+    record.priority = facts.priority;
+    record.policy_version = facts.policy_version;
+    record.offset = window.offset;
+    record.rows = window.rows;
+    record.times_sampled = facts.times_sampled;
+    record.pins = facts.pins;
+    record.context = window.context;
+    record.chunks = std::move(window.chunks);
+  }
+  return record;
 }
 
 absl::Status CheckSavedItems(const TableConfig& config, const TableCounters& counters,

@@ -5,8 +5,6 @@
 #include <random>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "common/base/status_macros.h"
 #include "common/config/table/table_name.h"
 #include "replay_server/selectors/new_selector.h"
 
@@ -349,48 +347,6 @@ int64_t TableState::Clear(Contents* contents) {
   items_removed_ += cleared;
   changes_.NoteCleared();
   return cleared;
-}
-
-void TableState::TakeChanges(size_t most, TableChanges* changes) {
-  changes->counters = {incarnation_,   next_generation_,  limiter_.inserts(), limiter_.samples(),
-                       items_removed_, priority_updates_, limiter_.carried()};
-  changes_.Take(most, &in_.items, changes);
-}
-
-absl::Status TableState::Restore(const TableCounters& counters, std::vector<ItemRecord> items) {
-  // Far more generations than a server gives between a save and its end.
-  constexpr uint64_t kNeverGiven = uint64_t{1} << 32;
-  WAGGLE_RETURN_IF_ERROR(CheckSavedItems(config_, counters, items));
-  uint32_t slots = 0;
-  for (const ItemRecord& item : items) {
-    slots = std::max(slots, item.slot + 1);
-  }
-  std::sort(items.begin(), items.end(),
-            [](const ItemRecord& a, const ItemRecord& b) { return a.generation < b.generation; });
-  in_.items.Grow(slots);
-  next_generation_ = counters.next_generation;
-  for (ItemRecord& item : items) {
-    if (in_.items.holds_item(item.slot)) {
-      return absl::InvalidArgumentError(absl::StrCat("slot ", item.slot, " holds two items"));
-    }
-    in_.items.Fill(item.slot, {std::move(item.chunks), item.offset, item.rows, item.context},
-                   {item.generation, item.priority, item.policy_version, item.times_sampled, item.pins});
-    bytes_.Pin(in_.items, item.slot);
-    in_.sampler->Insert(item.slot, item.priority);
-    in_.remover->Insert(item.slot, item.priority);
-    ++items_;
-    draws_left_ += config_.max_times_sampled > 0 ? config_.max_times_sampled - item.times_sampled : 0;
-    next_generation_ = std::max(next_generation_, item.generation + 1);
-  }
-  in_.items.CollectFree();
-  incarnation_ = counters.incarnation;
-  // Draws depend on the seed and on the state when it was saved. They do not repeat the first ones.
-  rng_ = Rng::Split(config_.seed, PlainTableName(config_.name), next_generation_);
-  next_generation_ += kNeverGiven;
-  limiter_.Restore(counters.inserted, counters.sampled, counters.ratio_carried);
-  items_removed_ = counters.removed;
-  priority_updates_ = counters.priority_updates;
-  return absl::OkStatus();
 }
 
 }  // namespace waggle

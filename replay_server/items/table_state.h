@@ -117,6 +117,10 @@ class TableState {
   size_t changed_slots() const { return changes_.size(); }
   // Restores an empty table. Later generations are new, even after a crash. INVALID_ARGUMENT for impossible items.
   absl::Status Restore(const TableCounters& counters, std::vector<ItemRecord> items);
+  // Goes on as a table does that is restored from the present items and counters: later requests draw and remove the
+  // same items. `contents` must be empty and of the present configuration; it gets the old content, whose freeing takes
+  // long. Copies a record of each item, so it is for moments when few clients wait.
+  void BeginAnew(Contents* contents);
 
   const TableConfig& config() const { return config_; }
   // A random number that no other table has, nor this one after a restart.
@@ -163,6 +167,11 @@ class TableState {
   }
 
  private:
+  TableCounters counters() const;
+  // Puts items, in order of generations, into an empty table. INVALID_ARGUMENT if a slot has two.
+  absl::Status PutBack(std::vector<ItemRecord> items);
+  // Draws follow from the seed and from the items inserted and sampled so far, which are alike in equal runs.
+  void RestartDraws();
   void NoteChange(uint32_t slot) { changes_.Note(slot, &in_.items); }
   void RemoveSlot(uint32_t slot, RemovedRows* removed);
   void RemoveOne(RemovedRows* removed);

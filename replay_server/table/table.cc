@@ -232,6 +232,18 @@ int64_t Table::Clear() {
   }
 }
 
+void Table::BeginAnew() {
+  for (;;) {
+    const std::shared_ptr<const TableConfig> config = this->config();
+    TableState::Contents contents(*config);  // Made and freed outside the lock.
+    MutexLock lock(&mutex_);
+    if (config == core_.config()) {
+      core_.state().BeginAnew(&contents);
+      return;
+    }
+  }
+}
+
 void Table::Close() {
   std::vector<WaitingInsert> inserts;
   std::vector<WaitingSample> samples;

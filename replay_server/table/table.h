@@ -95,6 +95,8 @@ class Table : public TableBase {
   PriorityUpdateCounts Delete(absl::Span<const uint64_t> keys, absl::Span<const uint64_t> generations);
   // Returns the number of removed items.
   int64_t Clear();
+  // See TableState::BeginAnew. Requests that wait stay.
+  void BeginAnew();
 
   // Takes up to `most` of the slots that changed since they were taken last, and all other changes. Slots that change
   // again are taken again, so changes can be copied ahead of TakeChanges without long locks.
