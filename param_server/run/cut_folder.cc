@@ -254,8 +254,8 @@ absl::StatusOr<bool> CutFolder::ReturnIfRequested() const {
       WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(absl::StrCat(each.number))));
     }
   }
-  WAGGLE_RETURN_IF_ERROR(Rename(Path(kRequested), Path(kRestored)));
-  WAGGLE_RETURN_IF_ERROR(SyncFolder(options_.folder + "/cuts"));
+  WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(Path(kRestored), *text));
+  WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(kRequested)));
   LogInfo("the run goes back to cut ", number, ", of learner step ", cut.facts.learner_steps);
   return true;
 }

@@ -319,17 +319,16 @@ grpc::ServerUnaryReactor* ReplayService::Checkpoint(grpc::CallbackServerContext*
     }
     journal_->Checkpoint(
         [call, response, anew](const absl::StatusOr<CheckpointInfo>& info) {
-          absl::Status status = info.status();
-          for (const std::shared_ptr<Table>& table : anew) {
-            status = status.ok() ? table->BeginAnew() : status;
-          }
-          if (status.ok()) {
+          if (info.ok()) {
+            for (const std::shared_ptr<Table>& table : anew) {
+              table->BeginAnew();
+            }
             v1::CheckpointResponse answer;
             answer.set_number(info->number);
             answer.set_items_changed(info->items);
             *response = EncodeMessage(answer, ByteSlices());
           }
-          call.FinishWritten(status);
+          call.FinishWritten(info.status());
         },
         std::move(cut));
     return absl::OkStatus();

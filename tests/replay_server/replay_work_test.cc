@@ -24,7 +24,7 @@ struct Fixture {
     ReplayServerOptions options;
     options.listen = "127.0.0.1:0";
     server = ValueOf(ReplayServer::Start(options, &metrics));
-    work = std::make_unique<ReplayWork>(hub->address, server->address(), server.get());
+    work = std::make_unique<ReplayWork>(hub->address, server->address(), server.get(), stop);
     order.experiment_id = "first-1";
     order.role = Role::kReplayServer;
     hub->Order(order.role, "replay-server-1-ab-7");

@@ -268,5 +268,65 @@ TEST_CASE("a folder with any damaged byte is restored as it was at some moment, 
   REQUIRE(fell_back > 0);
 }
 
+// The experiment's cut that a folder goes back to when it is opened.
+absl::StatusOr<DataFolder::Opened> OpenAt(const std::string& path, uint64_t cut, const std::string& token) {
+  DataFolderOptions options;
+  options.path = path;
+  options.return_to = CutReturn{"e-1", cut, token};
+  return DataFolder::Open(options);
+}
+
+TEST_CASE("a folder keeps cuts beside its checkpoints, and goes back to one", "[unit]") {
+  const TemporaryFolder folder;
+  Make(folder, "it");
+  const std::string path = folder.File("it");
+  {
+    DataFolder::Opened opened = ValueOf(Open(path));
+    Database* const database = opened.database.get();
+    REQUIRE_OK(opened.folder->KeepCut(database, {"e-1", 1, {}}));
+    rocksdb::WriteBatch batch;
+    REQUIRE(batch.DeleteRange(database->family(Database::Family::kItems), "", "~").ok());
+    REQUIRE_OK(database->Write(&batch, /*sync=*/true));
+    REQUIRE_OK(opened.folder->KeepCut(database, {"e-1", 2, {1}}));
+    REQUIRE_OK(opened.folder->KeepCut(database, {"e-1", 3, {1}}));
+    CHECK(fs::exists(path + "/cuts/e-1/1"));
+    CHECK_FALSE(fs::exists(path + "/cuts/e-1/2"));
+    for (const char* const wrong : {"a/b", "..", ".hidden"}) {
+      CHECK(absl::IsInvalidArgument(opened.folder->KeepCut(database, {wrong, 1, {}})));
+    }
+  }
+  CHECK(Items(path) == 0);
+  {
+    const DataFolder::Opened back = ValueOf(OpenAt(path, 1, "first"));
+    CHECK(back.state.tables.at(0).items.size() == 10);
+    CHECK(back.lost.commits == 0);
+    CHECK(back.folder->ReturnToken("e-1") == "first");
+    CHECK(back.folder->ReturnToken("another").empty());
+  }
+  CHECK(Items(path) == 10);
+  CHECK(absl::IsNotFound(OpenAt(path, 2, "second").status()));
+  CHECK(Items(path) == 10);
+  {
+    const DataFolder::Opened opened = ValueOf(Open(path));
+    REQUIRE_OK(opened.folder->DropCuts("e-1"));
+  }
+  CHECK_FALSE(fs::exists(path + "/cuts/e-1"));
+}
+
+TEST_CASE("a damaged cut does not take the database's place", "[unit]") {
+  const TemporaryFolder folder;
+  Make(folder, "it");
+  const std::string path = folder.File("it");
+  {
+    const DataFolder::Opened opened = ValueOf(Open(path));
+    REQUIRE_OK(opened.folder->KeepCut(opened.database.get(), {"e-1", 1, {}}));
+  }
+  fs::remove(path + "/cuts/e-1/1/CURRENT");
+  const absl::Status status = OpenAt(path, 1, "first").status();
+  CHECK_FALSE(status.ok());
+  CHECK(absl::StrContains(status.message(), "cuts/e-1/1"));
+  CHECK(Items(path) == 10);
+}
+
 }  // namespace
 }  // namespace waggle
