@@ -167,6 +167,7 @@ ReplayWriterOptions WriterOptions(const ActorPorts& ports, const Setting& settin
     options.compression = plans[0].table.compression;
   }
   options.max_unacknowledged_blocks = actor.max_unacknowledged_blocks;
+  options.awaits_all_shards = setting.experiment.experiment.deterministic;
   options.max_unacknowledged_bytes = actor.max_unacknowledged_mebibytes << 20;
   return options;
 }

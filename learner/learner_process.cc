@@ -213,6 +213,7 @@ absl::StatusOr<std::vector<TableLinks>> LinkTables(const Job& job, const StopTok
     const int64_t index = job.assignment.index;
     options.sampler_id = index == 0 ? "learner" : absl::StrCat("learner-", index);
     options.compression = learner.batch_compression;
+    options.awaits_all_shards = job.experiment.experiment.deterministic;
     TableLinks link;
     WAGGLE_ASSIGN_OR_RETURN(link.sampler, replay->NewSampler(options));
     WAGGLE_ASSIGN_OR_RETURN(link.priorities, replay->NewPriorityUpdater(plan.table.name));

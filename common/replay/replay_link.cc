@@ -136,6 +136,26 @@ absl::Status ReplayLink::RestoreTables(const StopToken& stop) {
   return absl::OkStatus();
 }
 
+absl::Status ReplayLink::Checkpoint(const ReplayCut& cut, const StopToken& stop) {
+  v1::CheckpointRequest request;
+  request.set_cut(cut.number);
+  request.set_experiment_id(experiment_id_);
+  request.mutable_kept_cuts()->Add(cut.kept.begin(), cut.kept.end());
+  request.set_begin_anew(cut.begin_anew);
+  const auto call = [&] {
+    const std::shared_ptr<v1::ReplayService::StubInterface> stub = this->stub();
+    return CallUnary(stub.get(), &v1::ReplayService::StubInterface::Checkpoint, request, kCheckpointTimeout, stop)
+        .status();
+  };
+  absl::Status status = call();
+  // The server may have another address now. A cut that is made twice is the same.
+  if (absl::IsUnavailable(status) && !stop.StopRequested()) {
+    FindAgain();
+    status = call();
+  }
+  return stop.StopRequested() && !status.ok() ? absl::CancelledError("stopped while a checkpoint was made") : status;
+}
+
 absl::Status ReplayLink::TryCreate(const TableConfig& config, const StopToken& stop) {
   const std::shared_ptr<v1::ReplayService::StubInterface> stub = this->stub();
   v1::CreateTableRequest request;

@@ -152,6 +152,9 @@ struct ReplayWriterOptions {
   // Unacknowledged blocks and bytes above which Append blocks.
   int64_t max_unacknowledged_blocks = 64;
   int64_t max_unacknowledged_bytes = int64_t{64} << 20;
+  // If true, the servers' speed does not decide which one gets a stream, and no stream leaves a lost server: Append waits
+  // for it. So equal blocks make equal tables.
+  bool awaits_all_shards = false;
 };
 
 struct ReplaySamplerOptions {
@@ -163,6 +166,8 @@ struct ReplaySamplerOptions {
   std::string sampler_id = {};
   // Compresses batches that become much shorter; no effect in process.
   Codec compression = Codec::kNone;
+  // If true, batches wait for all servers, lost ones too. So equal tables give equal batches, with a prefetch of 0.
+  bool awaits_all_shards = false;
 };
 
 // The name of a cut: a state of a run, to which it can return.

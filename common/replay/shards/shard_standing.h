@@ -32,6 +32,7 @@ struct ShardStanding {
     int64_t items = 0;
     int64_t counted = 0;
     absl::Time at;
+    bool look = false;  // It asks for the present facts.
   };
 
   TableConfig table;
@@ -45,7 +46,8 @@ struct ShardStanding {
   int64_t owed_counted = 0;  // In `asked`.
   int64_t owed_items = 0;
   int64_t outstanding = 0;  // The first in `asked`, which were sent.
-  bool known = false;       // The facts come from the present stream.
+  int64_t looks = 0;        // In `asked`.
+  bool known = false;       // The facts come from the present stream, and are as new as the last look.
   ShardFacts facts;
   std::optional<uint64_t> drawn_from;  // The incarnation of the table that gave the last batch.
 

@@ -19,10 +19,11 @@ class ShardedReplayConnection final : public ReplayConnection {
   explicit ShardedReplayConnection(std::vector<std::shared_ptr<Shard>> shards, absl::Duration patience = kShardPatience)
       : shards_(std::move(shards)), patience_(patience) {}
 
+  // Asks all shards at once.
+  absl::Status Checkpoint(const ReplayCut& cut, const StopToken& stop) override;
   // Creates each shard's part. Waits without limit for the first shard, then `patience` for the others. Late shards get
   // theirs when they answer.
   absl::Status CreateTable(const TableConfig& config, const StopToken& stop) override;
-  absl::Status Checkpoint(const ReplayCut& cut, const StopToken& stop) override;
   absl::StatusOr<std::unique_ptr<ReplayWriter>> NewWriter(const ReplayWriterOptions& options) override;
   absl::StatusOr<std::unique_ptr<ReplaySampler>> NewSampler(const ReplaySamplerOptions& options) override;
   absl::StatusOr<std::unique_ptr<PriorityUpdater>> NewPriorityUpdater(const std::string& table) override;

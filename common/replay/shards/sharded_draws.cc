@@ -7,8 +7,17 @@
 
 namespace waggle {
 
+namespace {
+
+ShardedDrawsOptions WithPatience(ShardedDrawsOptions options) {
+  options.patience = options.awaits_all ? absl::InfiniteDuration() : options.patience;
+  return options;
+}
+
+}  // namespace
+
 ShardedDraws::ShardedDraws(ShardedDrawsOptions options)
-    : options_(std::move(options)),
+    : options_(WithPatience(std::move(options))),
       rng_(Rng::Split(options_.table.seed, absl::StrCat(options_.table.name, "/shards"), 0)),
       shards_(options_.shards.begin(), options_.shards.end()),
       pause_(options_.first_pause) {}
@@ -35,6 +44,7 @@ void ShardedDraws::Closed(size_t shard, absl::Time now) {
   asks_.erase(std::remove_if(asks_.begin(), asks_.end(), [shard](const ShardAsk& ask) { return ask.shard == shard; }),
               asks_.end());
   shards_[shard].owed_counted = shards_[shard].owed_items = shards_[shard].outstanding = 0;
+  shards_[shard].looks = 0;
   if (std::none_of(shards_.begin(), shards_.end(), [](const ShardStanding& state) { return state.open; })) {
     // The next start waits for the other shards again.
     first_opened_ = absl::InfiniteFuture();
@@ -55,12 +65,13 @@ std::optional<ShardedDraws::Rows> ShardedDraws::Answered(size_t shard, const Sha
   state.asked.pop_front();
   state.owed_counted -= asked.counted;
   state.owed_items -= asked.items;
+  state.looks -= asked.look ? 1 : 0;
   if (!state.known || state.facts.items != facts.items || state.facts.samples_allowed != facts.samples_allowed) {
     pause_ = options_.first_pause;
   }
   state.heard = now;
   state.late = false;
-  state.known = true;
+  state.known = state.looks == 0;
   state.facts = facts;
   Rows rows{0, shard, asked.first_row, asked.items};
   if (Batch* const batch = Find(asked.batch); batch != nullptr) {
@@ -192,6 +203,10 @@ void ShardedDraws::LosePart(size_t shard, const Asked& lost, absl::Time now) {
     return;
   }
   batch->LoseShard(shard);
+  if (options_.awaits_all) {
+    Restart(batch);
+    return;
+  }
   const std::optional<DrawPlan> plan = PlanReplacement(shards_, options_.table, batch->weights, shard, lost, &rng_);
   if (!plan.has_value()) {
     Restart(batch);
@@ -262,6 +277,10 @@ bool ShardedDraws::MayBegin() const {
   if (IsSingle()) {
     return shards_[0].open;
   }
+  if (options_.awaits_all && !std::all_of(shards_.begin(), shards_.end(),
+                                          [](const ShardStanding& shard) { return shard.Usable() && shard.known; })) {
+    return false;
+  }
   const bool looking = std::any_of(shards_.begin(), shards_.end(),
                                    [](const ShardStanding& shard) { return shard.Usable() && !shard.known; });
   return !(looking && options_.prefetch == 0) && (Started() || MayStart());
@@ -294,7 +313,7 @@ bool ShardedDraws::Begin(Batch* batch, absl::Time now) {
 
 // Begins batches in order, restarted ones first.
 void ShardedDraws::BeginBatches(absl::Time now) {
-  if (!MayBegin()) {
+  if ((BatchesWanted() == 0 && batches_.empty()) || !MayBegin()) {
     return;
   }
   for (size_t i = 0; i < shards_.size(); ++i) {
@@ -353,7 +372,8 @@ void ShardedDraws::Poll(absl::Time now) {
 void ShardedDraws::Look(size_t shard, absl::Time now) {
   shards_[shard].known = false;
   if (!IsSingle()) {
-    AskFor(shard, Asked{0, 0, 0, 0, now});
+    ++shards_[shard].looks;
+    AskFor(shard, Asked{0, 0, 0, 0, now, /*look=*/true});
   }
 }
 

@@ -26,6 +26,7 @@ struct ShardedDrawsOptions {
   // A shard without an answer for so long is left out, if another one answers. Requests do not wait in tables, so a
   // healthy shard answers at once.
   absl::Duration patience = kShardPatience;
+  bool awaits_all = false;  // Batches wait for all shards, lost ones too. The patience is infinite then.
   // The first and the longest pause between requests to tables that do not allow a batch.
   absl::Duration first_pause = absl::Milliseconds(1);
   absl::Duration longest_pause = absl::Milliseconds(20);

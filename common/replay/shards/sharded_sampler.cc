@@ -40,6 +40,7 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
         layout_(std::move(layout)),
         // One batch is in use besides the begun and ready ones.
         pool_(layout_->total_bytes, static_cast<size_t>(options.prefetch) + 2),
+        awaits_all_(options.awaits_all),
         draws_(std::move(options)),
         missing_(shards_.size()) {}
 
@@ -318,15 +319,17 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
 
   void Log(const Change& change) const {
     const std::string name = shards_[change.shard]->name();
-    change.missing ? LogWarning("replay server ", change.shard, " at ", name,
-                                " does not answer: batches are drawn without it until it does")
-                   : LogInfo("replay server ", change.shard, " at ", name, " answers: batches are drawn from it too");
+    change.missing
+        ? LogWarning("replay server ", change.shard, " at ", name, " does not answer: ",
+                     awaits_all_ ? "batches wait until it does" : "batches are drawn without it until it does")
+        : LogInfo("replay server ", change.shard, " at ", name, " answers: batches are drawn from it too");
   }
 
   const absl::Status possible_;  // The error of batches that can never be drawn.
   const std::vector<std::shared_ptr<Shard>> shards_;
   const std::shared_ptr<const BatchLayout> layout_;
   BufferPool pool_;
+  const bool awaits_all_;
   mutable Mutex mutex_;
   CondVar changed_;
   CondVar earlier_;  // Wakes Run before wakes_at_.
@@ -354,6 +357,7 @@ absl::StatusOr<std::unique_ptr<ReplaySampler>> ShardedSampler::Create(const std:
   draws.batch_size = options.batch_size;
   draws.prefetch = options.prefetch;
   draws.patience = patience;
+  draws.awaits_all = options.awaits_all_shards;
   const auto count = static_cast<int64_t>(shards.size());
   std::vector<ReplaySamplerOptions> parts(shards.size(), options);
   for (int64_t i = 0; i < count; ++i) {

@@ -53,6 +53,7 @@ ShardedWriter::ShardedWriter(const ReplayWriterOptions& options, size_t shards, 
                              std::shared_ptr<Shared> shared)
     : max_blocks_(options.max_unacknowledged_blocks),
       max_bytes_(options.max_unacknowledged_bytes),
+      awaits_all_(options.awaits_all_shards),
       patience_(patience),
       began_(SteadyNow()),
       shared_(std::move(shared)),
@@ -93,7 +94,7 @@ absl::Status ShardedWriter::Look() {
       health.moved = now;
       health.stuck = false;
     }
-    lost_[i] = health.stuck || (health.was_connected && !state.connected);
+    lost_[i] = !awaits_all_ && (health.stuck || (health.was_connected && !state.connected));
   }
   if (std::all_of(lost_.begin(), lost_.end(), [](bool lost) { return lost; })) {
     lost_.assign(lost_.size(), false);  // No shard is left to move to.
@@ -170,7 +171,9 @@ void ShardedWriter::FindStuck(absl::Time now) {
 size_t ShardedWriter::Choose(const std::vector<int64_t>& lanes) {
   const auto rank = [&](size_t shard) {
     const size_t turns = (shard + states_.size() - next_) % states_.size();
-    return std::make_tuple(static_cast<bool>(lost_[shard]), Full(shard), lanes[shard], states_[shard].blocks, turns);
+    const bool full = !awaits_all_ && Full(shard);
+    const int64_t blocks = awaits_all_ ? 0 : states_[shard].blocks;
+    return std::make_tuple(static_cast<bool>(lost_[shard]), full, lanes[shard], blocks, turns);
   };
   size_t best = 0;
   for (size_t i = 1; i < states_.size(); ++i) {

@@ -18,6 +18,8 @@ namespace waggle {
 // unacknowledged blocks when it is back; they do not count against the others' room. Append blocks while the present
 // shards have no room together. A shard without an acknowledgement for `patience`, while others make progress or have
 // room, then counts as lost: it may be paused, or its limiter may wait for samples.
+//
+// With awaits_all_shards no shard counts as lost, and the choice of a stream's shard follows from the blocks alone.
 class ShardedWriter final : public ReplayWriter {
  public:
   // INVALID_ARGUMENT for options that can never work.
@@ -53,6 +55,7 @@ class ShardedWriter final : public ReplayWriter {
 
   const int64_t max_blocks_;
   const int64_t max_bytes_;
+  const bool awaits_all_;
   const absl::Duration patience_;
   const absl::Time began_;
   const std::shared_ptr<Shared> shared_;

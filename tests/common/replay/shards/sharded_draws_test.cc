@@ -348,4 +348,97 @@ TEST_CASE("an answer without a request is reported", "[unit]") {
   REQUIRE_FALSE(simulated.draws().Answered(0, ShardFacts(), simulated.now()).has_value());
 }
 
+namespace {
+
+// The batches of a lock-step run: inserts, batches and priority updates in turns.
+std::vector<std::vector<double>> PlayInTurns(const TableConfig& table, std::optional<uint64_t> order) {
+  SimulatedShards simulated(table, 3, 16, /*prefetch=*/0, kMaxOutstandingDraws, /*awaits_all=*/true);
+  if (order.has_value()) {
+    simulated.Shuffle(*order);
+  }
+  const size_t first = order.value_or(0) % 3;
+  simulated.Open(first);
+  simulated.Answer();
+  std::vector<std::vector<double>> batches;
+  Rng rng(7);
+  int64_t id = 0;
+  for (int turn = 0; turn < 60; ++turn) {
+    for (int i = 0; i < 8; ++i, ++id) {
+      simulated.Insert(static_cast<size_t>(id / 2 % 3), id, static_cast<double>(1 + id % 5));
+    }
+    if (turn == 0) {
+      simulated.draws().Want(simulated.now());
+      simulated.Pass(2 * kPatience);
+      REQUIRE_FALSE(simulated.TryTake().has_value());  // Two shards did not come yet.
+      for (size_t i = 1; i < 3; ++i) {
+        simulated.Open((first + i) % 3);
+      }
+    }
+    const size_t silent = order.has_value() ? static_cast<size_t>(turn) % 3 : 0;
+    if (order.has_value() && turn % 10 == 5) {
+      simulated.Pause(silent, true);
+      simulated.draws().Want(simulated.now());
+      simulated.Pass(2 * kPatience);
+      REQUIRE_FALSE(simulated.TryTake().has_value());
+      simulated.Pause(silent, false);
+    }
+    simulated.draws().Want(simulated.now());
+    std::vector<double> batch;
+    for (const SimulatedShards::Item& item : simulated.Take().items) {
+      batch.insert(batch.end(), {static_cast<double>(item.id), item.probability, item.priority});
+      const auto priority = static_cast<double>(rng.UniformInt(9));
+      simulated.table(item.shard).UpdatePriorities({&item.key, 1}, {&item.generation, 1}, {&priority, 1});
+    }
+    batches.push_back(std::move(batch));
+  }
+  return batches;
+}
+
+}  // namespace
+
+TEST_CASE("batches that wait for all shards are the same however fast and in which order these answer", "[unit]") {
+  TableConfig table = Prioritized(GENERATE(false, true));
+  table.sampler.kind = GENERATE(SelectorKind::kPrioritized, SelectorKind::kUniform);
+  table.sampler.without_replacement = GENERATE(false, true);
+  if (!table.Validate().ok()) {
+    return;
+  }
+  const std::vector<std::vector<double>> batches = PlayInTurns(table, std::nullopt);
+  for (uint64_t order = 0; order < 20; ++order) {
+    REQUIRE(PlayInTurns(table, order) == batches);
+  }
+}
+
+TEST_CASE("a batch begins with the state of each shard at its request, not with an older answer", "[unit]") {
+  const absl::Time now = absl::UnixEpoch() + absl::Hours(1);
+  ShardedDrawsOptions options;
+  options.table = Prioritized();
+  options.batch_size = 8;
+  options.prefetch = 0;
+  options.awaits_all = true;
+  for (int64_t i = 0; i < 2; ++i) {
+    options.shards.push_back(testing::ValueOf(ShardConfig(options.table, i, 2)));
+  }
+  ShardedDraws draws(options);
+  draws.Opened(0, now);
+  draws.Opened(1, now);
+  REQUIRE(draws.TakeAsks().size() == 2);
+  draws.Want(now);
+  REQUIRE(draws.TakeAsks().size() == 2);
+  const ShardFacts before{4, 4, 0.25, 100, 1};
+  const ShardFacts after{8, 24, 0.1, 100, 1};
+  for (const size_t shard : {1, 0}) {
+    draws.Answered(shard, before, now);
+  }
+  REQUIRE(draws.TakeAsks().empty());
+  for (const size_t shard : {0, 1}) {
+    draws.Answered(shard, after, now);
+  }
+  int64_t items = 0;
+  for (const ShardAsk& ask : draws.TakeAsks()) {
+    items += ask.items;
+  }
+  CHECK(items == 8);
+}
+
 }  // namespace waggle

@@ -1,10 +1,14 @@
 #include "common/replay/shards/sharded_writer.h"
 
 #include <atomic>
+#include <map>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "common/base/deadline.h"
+#include "common/base/random.h"
 #include "common/base/threads/thread.h"
 #include "common/replay/shards/sharded_connection.h"
 #include "tests/common/replay/shards/local_shards.h"
@@ -36,12 +40,14 @@ InsertBlock Rows(const std::vector<uint32_t>& streams, uint64_t first, uint32_t 
 }
 
 struct Fixture {
-  explicit Fixture(size_t count, int64_t max_blocks = 4, int64_t max_bytes = int64_t{64} << 20)
+  explicit Fixture(size_t count, int64_t max_blocks = 4, int64_t max_bytes = int64_t{64} << 20,
+                   bool awaits_all_shards = false)
       : shards(count), connection(shards.shards(), kPatience) {
     REQUIRE_OK(connection.CreateTable(table, StopToken()));
     ReplayWriterOptions options = testing::SimpleWriter("writer", table);
     options.max_unacknowledged_blocks = max_blocks;
     options.max_unacknowledged_bytes = max_bytes;
+    options.awaits_all_shards = awaits_all_shards;
     writer = ValueOf(connection.NewWriter(options));
   }
 
@@ -204,6 +210,55 @@ TEST_CASE("blocks are taken up to the room while all shards are away", "[unit]")
   fixture.shards.Start(1);
   fixture.Flush();
   REQUIRE(fixture.Items(0) + fixture.Items(1) == 6);
+}
+
+TEST_CASE("a writer that waits for all shards divides its blocks alike, whichever of them is slow", "[unit]") {
+  const auto play = [](std::optional<size_t> slow) {
+    Fixture fixture(3, /*max_blocks=*/4, int64_t{64} << 20, /*awaits_all_shards=*/true);
+    std::vector<int64_t> items;
+    Rng rng(1);
+    std::map<uint32_t, uint64_t> next;
+    for (int turn = 0; turn < 12; ++turn) {
+      if (slow.has_value()) {
+        fixture.shards.Pause(*slow);
+      }
+      for (int i = 0; i < 6; ++i) {
+        const auto stream = static_cast<uint32_t>(rng.UniformInt(3));
+        const auto rows = static_cast<uint32_t>(1 + rng.UniformInt(4));
+        fixture.Append(Rows({stream}, next[stream], rows, rng.UniformInt(2) == 0));
+        next[stream] += rows;
+      }
+      if (slow.has_value()) {
+        fixture.shards.Resume(*slow);
+      }
+      fixture.Flush();
+      for (size_t i = 0; i < 3; ++i) {
+        items.push_back(fixture.Items(i));
+      }
+    }
+    return items;
+  };
+  const std::vector<int64_t> items = play(std::nullopt);
+  for (size_t slow = 0; slow < 3; ++slow) {
+    CHECK(play(slow) == items);
+  }
+}
+
+TEST_CASE("a writer that waits for all shards keeps the streams of a lost one there", "[unit]") {
+  Fixture fixture(2, /*max_blocks=*/1, int64_t{64} << 20, /*awaits_all_shards=*/true);
+  fixture.Append(Rows({0, 1}, 0, 2));
+  fixture.Flush();
+  fixture.shards.Pause(1);
+  fixture.Append(Rows({0, 1}, 2, 2));
+  fixture.Append(Rows({1}, 4, 2));
+  Thread resuming("resume", [&] { fixture.shards.Resume(1); });
+  fixture.Append(Rows({1}, 6, 2));  // Waits for room if the shard has not come back.
+  fixture.Append(Rows({1}, 8, 2));
+  resuming.Join();
+  fixture.Flush();
+  CHECK(fixture.Items(0) == 4);
+  CHECK(fixture.Items(1) == 10);
+  CHECK(fixture.writer->stats().items_without_rows == 0);
 }
 
 }  // namespace waggle

@@ -34,13 +34,14 @@ class SimulatedShards {
   };
 
   SimulatedShards(const TableConfig& table, int64_t shards, int64_t batch_size, int64_t prefetch = 1,
-                  int64_t max_outstanding = kMaxOutstandingDraws)
+                  int64_t max_outstanding = kMaxOutstandingDraws, bool awaits_all = false)
       : batch_size_(batch_size), asked_(static_cast<size_t>(shards)), states_(static_cast<size_t>(shards)) {
     ShardedDrawsOptions options;
     options.table = table;
     options.batch_size = batch_size;
     options.prefetch = prefetch;
     options.max_outstanding = max_outstanding;
+    options.awaits_all = awaits_all;
     for (int64_t i = 0; i < shards; ++i) {
       options.shards.push_back(ValueOf(ShardConfig(table, i, shards)));
       tables_.push_back(std::make_unique<TableState>(options.shards.back(), options.shards.back().seed));
@@ -81,6 +82,9 @@ class SimulatedShards {
   // A paused shard answers nothing.
   void Pause(size_t shard, bool paused) { states_[shard].paused = paused; }
 
+  // From now on shards answer in a random order, several requests in a row or few.
+  void Shuffle(uint64_t seed) { order_.emplace(seed); }
+
   // Answers all requests, and those that follow.
   void Answer() {
     for (;;) {
@@ -90,15 +94,18 @@ class SimulatedShards {
           most_asked_ = std::max(most_asked_, asked_[ask.shard].size());
         }
       }
-      bool answered = false;
+      bool one_waits = false;
       for (size_t i = 0; i < shards(); ++i) {
-        if (!states_[i].paused && !asked_[i].empty()) {
-          AnswerOne(i);
-          answered = true;
-        }
+        one_waits = one_waits || (!states_[i].paused && !asked_[i].empty());
       }
-      if (!answered) {
+      if (!one_waits) {
         return;
+      }
+      for (size_t i = 0; i < shards(); ++i) {
+        const size_t shard = order_.has_value() ? static_cast<size_t>(order_->UniformInt(shards())) : i;
+        if (!states_[shard].paused && !asked_[shard].empty()) {
+          AnswerOne(shard);
+        }
       }
     }
   }
@@ -193,6 +200,7 @@ class SimulatedShards {
   std::vector<State> states_;
   std::map<std::pair<uint64_t, int64_t>, std::vector<Item>> parts_;  // By batch and first row.
   RemovedRows removed_;
+  std::optional<Rng> order_;
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
 };
 
