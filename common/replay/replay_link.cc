@@ -102,16 +102,6 @@ absl::Status ReplayLink::CreateTable(const TableConfig& config, const StopToken&
   }
 }
 
-absl::Status ReplayLink::Checkpoint(const ReplayCut& cut, const StopToken& stop) const {
-  v1::CheckpointRequest request;
-  request.set_experiment_id(experiment_id_);
-  request.set_cut(cut.number);
-  request.mutable_kept_cuts()->Add(cut.kept.begin(), cut.kept.end());
-  request.set_begin_anew(cut.begin_anew);
-  return CallUnary(stub().get(), &v1::ReplayService::StubInterface::Checkpoint, request, kCheckpointTimeout, stop)
-      .status();
-}
-
 void ReplayLink::WantTable(const TableConfig& config) {
   MutexLock lock(&mutex_);
   tables_[config.name] = config;

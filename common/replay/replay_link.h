@@ -43,8 +43,8 @@ class ReplayLink {
   // CANCELLED after a stop.
   absl::Status CreateTable(const TableConfig& config, const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // See ReplayConnection::Checkpoint. Tries once.
-  absl::Status Checkpoint(const ReplayCut& cut, const StopToken& stop) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // See ReplayConnection::Checkpoint.
+  absl::Status Checkpoint(const ReplayCut& cut, const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Adds a table for RestoreTables.
   void WantTable(const TableConfig& config) ABSL_LOCKS_EXCLUDED(mutex_);

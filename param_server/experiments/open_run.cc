@@ -36,6 +36,7 @@ absl::StatusOr<bool> PrepareCuts(bool return_to_newest, CutFolder* folder, HubOp
   if (returned) {
     WAGGLE_ASSIGN_OR_RETURN(const std::optional<TurnState> turns, folder->Turns(hub->restoration->cut));
     hub->turns = turns.value_or(TurnState());
+    WAGGLE_ASSIGN_OR_RETURN(hub->earlier_counters, folder->Counters(hub->restoration->cut));
     WAGGLE_ASSIGN_OR_RETURN(cuts, folder->List());
   }
   for (const CutFacts& cut : cuts) {

@@ -18,9 +18,13 @@ absl::StatusOr<std::unique_ptr<CsvWriter>> OpenCsv(const std::string& folder) {
   return CsvWriter::Create(absl::StrCat(folder, "/metrics.csv"));
 }
 
-void RemoveHubFigures(Figures* figures) {
+// Removes figures that do not follow from the experiment: the hub's own, and what replay servers still know of writers
+// of before a cut.
+void KeepReproducible(Figures* figures) {
   for (auto figure = figures->begin(); figure != figures->end();) {
-    figure = absl::StartsWith(figure->first, "hub/") ? figures->erase(figure) : std::next(figure);
+    const std::string& name = figure->first;
+    const bool removed = absl::StartsWith(name, "hub/") || name == "replay/writers" || name == "replay/writer_bytes";
+    figure = removed ? figures->erase(figure) : std::next(figure);
   }
 }
 
@@ -61,7 +65,7 @@ absl::Status MetricsRecorder::Record(const HubOverview& overview, absl::Time wal
   if (!call.last || !call.in_lock_step) {
     Figures figures = RunFigures(overview, call.in_lock_step ? std::set<Role>() : TakeUnheard(overview));
     if (call.in_lock_step) {
-      RemoveHubFigures(&figures);
+      KeepReproducible(&figures);
     }
     Write(last_, wall, figures, &status);
   }

@@ -30,7 +30,7 @@ class MetricsRecorder {
   struct Call {
     bool last = false;
     // In lock-step, figures belong to a turn, so a last call writes no figures. The hub's own counters are left out, as
-    // they depend on the time of requests.
+    // they depend on the time of requests, and the numbers of replay servers' writers.
     bool in_lock_step = false;
   };
 

@@ -54,6 +54,7 @@ void Recording::RunInTurns() {
     }
     if (const Turn turn = *hub_->turn(); turn.role == Role::kParamServer) {
       if (turn.cut != 0) {
+        RecordOnce({/*last=*/true, /*in_lock_step=*/true});  // A cut has all evaluations.
         hub_->SaveCut();
       } else {
         RecordOnce({/*last=*/false, /*in_lock_step=*/true});

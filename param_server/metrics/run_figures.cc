@@ -85,11 +85,20 @@ class RoleFigures {
     }
   }
 
+  // Counters of workers that were lost with all others. They are known although no process of the role has joined yet.
+  void AddEarlier(const std::map<std::string, double>& counters) {
+    has_earlier_ = true;
+    for (const auto& [name, value] : counters) {
+      counters_[name].value += value;
+    }
+  }
+
   // The role's figures are known only if `wanted` processes are current.
   void WriteTo(Role role, int64_t wanted, Figures* figures) const {
     const std::string group = absl::StrCat(Group(role), "/");
     for (const auto& [name, counter] : counters_) {
-      if (current_ >= wanted && IsFigure(name) && name != kEnvSteps && name != kLearnerSteps) {
+      const bool is_known = current_ >= wanted || has_earlier_;
+      if (is_known && IsFigure(name) && name != kEnvSteps && name != kLearnerSteps) {
         (*figures)[group + name] = counter.value;
       }
       if (counter.current && current_ - counter.unknown_rates >= wanted && IsFigure(name)) {
@@ -120,6 +129,7 @@ class RoleFigures {
   };
 
   int64_t current_ = 0;
+  bool has_earlier_ = false;
   std::map<std::string, Counter> counters_;
   std::map<std::string, Gauge> gauges_;
 };
@@ -131,6 +141,11 @@ Figures RunFigures(const HubOverview& overview, const std::set<Role>& left_out) 
   for (const WorkerView& worker : overview.workers) {
     if (left_out.count(worker.introduction.role) == 0) {
       roles[worker.introduction.role].Add(worker);
+    }
+  }
+  for (const auto& [role, counters] : overview.earlier_counters) {
+    if (left_out.count(role) == 0) {
+      roles[role].AddEarlier(counters);
     }
   }
   Figures figures;

@@ -61,6 +61,7 @@ Json TurnsJson(const TurnState& state) {
 struct SavedCut {
   CutFacts facts;
   std::optional<TurnState> turns;
+  CounterSums counters;
   int64_t metrics_bytes = 0;
 };
 
@@ -87,6 +88,33 @@ bool TakeTurns(const Json& json, TurnState* state) {
   return true;
 }
 
+Json CountersJson(const CounterSums& counters) {
+  Json json = Json::object();
+  for (const auto& [role, sums] : counters) {
+    json[RoleName(role)] = sums;
+  }
+  return json;
+}
+
+bool TakeCounters(const Json& json, CounterSums* counters) {
+  if (!json.is_object()) {
+    return false;
+  }
+  for (const Role role : {Role::kActor, Role::kLearner, Role::kEvaluator, Role::kReplayServer}) {
+    const auto sums = json.find(RoleName(role));
+    if (sums == json.end()) {
+      continue;
+    }
+    for (const auto& [name, value] : sums->items()) {
+      if (!value.is_number()) {
+        return false;
+      }
+      (*counters)[role][name] = value.get<double>();
+    }
+  }
+  return true;
+}
+
 absl::StatusOr<SavedCut> ReadCut(const std::string& path) {
   WAGGLE_ASSIGN_OR_RETURN(const std::string text, ReadChecked(path));
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -98,7 +126,8 @@ absl::StatusOr<SavedCut> ReadCut(const std::string& path) {
                Take(json, "metrics_bytes", &cut.metrics_bytes);
   if (whole && json.contains("turns")) {
     cut.turns.emplace();
-    whole = TakeTurns(json["turns"], &*cut.turns);
+    whole = TakeTurns(json["turns"], &*cut.turns) && json.contains("counters") &&
+            TakeCounters(json["counters"], &cut.counters);
   }
   if (!whole) {
     return absl::DataLossError(absl::StrCat(path, " lacks facts of a cut"));
@@ -179,6 +208,7 @@ absl::Status CutFolder::Save(const CutFacts& facts, const std::optional<LockStep
                {"metrics_bytes", 0}};
   if (lock_step.has_value()) {
     json["turns"] = TurnsJson(lock_step->turns);
+    json["counters"] = CountersJson(lock_step->counters);
     std::error_code error;
     const uintmax_t bytes = fs::file_size(fs::path(options_.output_folder) / kMetrics, error);
     json["metrics_bytes"] = error ? 0 : static_cast<int64_t>(bytes);
@@ -230,6 +260,11 @@ absl::StatusOr<std::optional<Restoration>> CutFolder::restoration() const {
 absl::StatusOr<std::optional<TurnState>> CutFolder::Turns(uint64_t cut) const {
   WAGGLE_ASSIGN_OR_RETURN(const SavedCut saved, ReadCut(Path(absl::StrCat(cut, "/", kFacts))));
   return saved.turns;
+}
+
+absl::StatusOr<CounterSums> CutFolder::Counters(uint64_t cut) const {
+  WAGGLE_ASSIGN_OR_RETURN(SavedCut saved, ReadCut(Path(absl::StrCat(cut, "/", kFacts))));
+  return std::move(saved.counters);
 }
 
 absl::StatusOr<bool> CutFolder::ReturnIfRequested() const {

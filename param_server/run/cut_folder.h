@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/hub/ports/hub.h"
+#include "param_server/run/run_report.h"
 #include "param_server/run/turn_order.h"
 
 namespace waggle {
@@ -47,6 +48,7 @@ class CutFolder {
   struct LockStep {
     TurnState turns;
     std::string record;
+    CounterSums counters;
   };
   // Makes the cut complete, then removes the oldest beyond `keep`. Copies the best weights for a run in lock-step: they
   // must be on the disk.
@@ -62,6 +64,8 @@ class CutFolder {
   absl::StatusOr<std::optional<Restoration>> restoration() const;
   // The turns of a run in lock-step at a cut. Absent if the cut has none.
   absl::StatusOr<std::optional<TurnState>> Turns(uint64_t cut) const;
+  // The counters of a run in lock-step at a cut; empty if the cut has none.
+  absl::StatusOr<CounterSums> Counters(uint64_t cut) const;
 
  private:
   std::string Path(const std::string& name) const { return options_.folder + "/cuts/" + name; }

@@ -282,6 +282,19 @@ Hub::CutStanding Hub::cut_standing() const {
   return {cuts.in_progress(), cuts.failed(), cuts.failure()};
 }
 
+CounterSums Hub::CountersLocked(absl::Time now) const {
+  CounterSums sums = options_.earlier_counters;
+  for (const WorkerView& worker : workers_.Overview(now)) {
+    const Role role = worker.introduction.role;
+    if (role != Role::kParamServer) {
+      for (const auto& [name, value] : worker.figures->counters) {
+        sums[role][name] += value;
+      }
+    }
+  }
+  return sums;
+}
+
 absl::StatusOr<std::string> Hub::RecordOfCut() {
   WAGGLE_RETURN_IF_ERROR(saver_.SaveNow());
   const Deadline deadline(kWeightsPatience);
@@ -297,10 +310,13 @@ absl::StatusOr<std::string> Hub::RecordOfCut() {
 void Hub::SaveCut() {
   CutFacts facts;
   std::optional<TurnState> turns;
+  CounterSums counters;
   {
+    const absl::Time now = options_.clock();
     MutexLock lock(&mutex_);
     facts = course_.PresentCut(absl::Now());
     turns = course_.TurnsAfterCut();
+    counters = CountersLocked(now);
   }
   absl::Status status = absl::FailedPreconditionError("the hub has no folder for cuts");
   if (options_.cut_folder != nullptr) {
@@ -309,7 +325,7 @@ void Hub::SaveCut() {
     if (turns.has_value()) {
       absl::StatusOr<std::string> record = RecordOfCut();
       status = record.status();
-      lock_step = CutFolder::LockStep{*turns, std::move(record).value_or("")};
+      lock_step = CutFolder::LockStep{*turns, std::move(record).value_or(""), std::move(counters)};
     }
     if (status.ok()) {
       status = options_.cut_folder->Save(facts, lock_step);
@@ -371,6 +387,7 @@ HubOverview Hub::Overview() {
   }
   overview.figures_unrecorded = figures_unrecorded_;
   overview.environment = environment_;
+  overview.earlier_counters = options_.earlier_counters;
   course_.Describe(workers_, &overview);
   overview.experiment_yaml = PresentYamlLocked();
   return overview;

@@ -44,7 +44,8 @@ struct HubOptions {
   CutFolder* cut_folder = nullptr;  // Outlives the hub. Null: the run has no cuts.
   std::vector<uint64_t> cuts = {};  // Those of the folder.
   std::optional<Restoration> restoration = {};
-  TurnState turns = {};  // In lock-step: the turn to begin with.
+  TurnState turns = {};                // In lock-step: the turn to begin with.
+  CounterSums earlier_counters = {};  // See HubOverview.
   // Takes the run's events, in words. Called under a lock: it must not block or call the hub.
   std::function<void(const std::string& text)> note = [](const std::string&) {};
 };
@@ -172,6 +173,8 @@ class Hub {
   void NoteLostItemsLocked(const WorkerView& worker) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FormGroup() ABSL_LOCKS_EXCLUDED(mutex_);
   void SaveWeights() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The counters of the run's workers, present and past.
+  CounterSums CountersLocked(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The run's record, with all weights on the disk.
   absl::StatusOr<std::string> RecordOfCut() ABSL_LOCKS_EXCLUDED(mutex_);
 

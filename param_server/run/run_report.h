@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ struct WorkerReport {
   std::optional<CutReport> cut;               // The last cut that a learner has made, or has failed to make.
   std::string failure;                        // Why the worker gives up; empty otherwise.
 };
+
+// Sums of workers' counters, by role and name.
+using CounterSums = std::map<Role, std::map<std::string, double>>;
 
 // All data of a hub about its run.
 struct HubOverview {
@@ -51,6 +55,8 @@ struct HubOverview {
   std::string progress_unsaved;
   std::string figures_unrecorded;
   std::optional<Turn> turn;  // Absent if the run is not in lock-step.
+  // In a run in lock-step that has gone back to a cut: the counters of the workers that it had until then.
+  CounterSums earlier_counters;
 };
 
 // The short form of HubOverview.

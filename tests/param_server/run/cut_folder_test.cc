@@ -121,7 +121,7 @@ TEST_CASE("a run in lock-step goes back to its record, its best weights, its fig
   run.Write(absl::StrCat("hub/", kNewestModelFolder, "/step-000000000100/x"), "the newest");
   run.Write("output/metrics.csv", "a\nb\n");
   run.SaveLearner("cuts/1", 100);
-  REQUIRE_OK(run.cuts().Save({1, 100, 500, absl::Now()}, CutFolder::LockStep{turns, EncodeHubRecord(record)}));
+  REQUIRE_OK(run.cuts().Save({1, 100, 500, absl::Now()}, CutFolder::LockStep{turns, EncodeHubRecord(record), {{Role::kActor, {{"episodes", 7}}}}}));
 
   run.Write("output/metrics.csv", "a\nb\nc\n");
   REQUIRE_OK(RemoveAll(run.folder.File(absl::StrCat("hub/", kBestModelFolder))));
@@ -137,6 +137,7 @@ TEST_CASE("a run in lock-step goes back to its record, its best weights, its fig
   // The next workers get the numbers of those at the cut.
   CHECK(back.last_epoch == 2);
   CHECK(back.lives.at({Role::kActor, 0}) == 1);
+  CHECK(ValueOf(run.cuts().Counters(1)).at(Role::kActor).at("episodes") == 7);
   const TurnState saved = *ValueOf(run.cuts().Turns(1));
   CHECK(saved.turn.number == 17);
   CHECK(saved.turn.items == 400);
