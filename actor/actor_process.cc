@@ -143,7 +143,8 @@ absl::StatusOr<std::unique_ptr<ReplayConnection>> OpenReplay(const ActorPorts& p
                                                              const std::vector<TablePlan>& plans) {
   ports.metrics->SetActivity("waiting for replay");
   const StopToken& stop = ports.hub->training_over();
-  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> addresses, AwaitReplayServers(ports.hub, experiment.replay.servers, stop,
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
+                          AwaitReplayServers(ports.hub, experiment.replay.servers, stop,
                                              ReplayServersPatience(experiment.experiment.deterministic)));
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ReplayConnection> connection, ports.connect_replay(addresses));
   for (const TablePlan& plan : plans) {
@@ -157,8 +158,8 @@ ReplayWriterOptions WriterOptions(const ActorPorts& ports, const Setting& settin
                                   const std::vector<TablePlan>& plans) {
   const ActorOptions& actor = setting.experiment.actor;
   ReplayWriterOptions options;
-  options.writer_id = setting.since_cut == 0 ? ports.process_id
-                                             : absl::StrCat(ports.process_id, "/cut-", setting.since_cut);
+  options.writer_id =
+      setting.since_cut == 0 ? ports.process_id : absl::StrCat(ports.process_id, "/cut-", setting.since_cut);
   for (const TablePlan& plan : plans) {
     options.tables.push_back(plan.table.name);
   }
@@ -258,7 +259,7 @@ PolicyRequest ActorPolicy(Setting* setting) {
   request.seed = setting->rng.Next();
   // The average steps of the run's lanes so far; 0 in an index's first life, so that it follows from the seed. At a cut
   // it follows from the cut.
-  const int64_t earlier = setting->since_cut > 0            ? setting->assignment.progress.env_steps
+  const int64_t earlier = setting->since_cut > 0          ? setting->assignment.progress.env_steps
                           : setting->assignment.life == 0 ? 0
                                                           : setting->assignment.earlier_env_steps;
   request.first_step = earlier / request.all_lanes;
@@ -353,8 +354,7 @@ absl::Status Act(const ActorPorts& ports, uint64_t* done) {
   std::unique_ptr<ReplayConnection> import_connection;
   std::unique_ptr<ReplayWriter> import_writer;
   if (setting.episodes != nullptr) {
-    WAGGLE_ASSIGN_OR_RETURN(import_connection,
-                            OpenReplay(ports, setting.experiment, plan.algorithm.tables));
+    WAGGLE_ASSIGN_OR_RETURN(import_connection, OpenReplay(ports, setting.experiment, plan.algorithm.tables));
     absl::StatusOr<std::unique_ptr<ReplayWriter>> imported =
         Import(ports, setting, TablesToFill(plan.algorithm, /*imports=*/true), import_connection.get());
     WAGGLE_RETURN_IF_ERROR(Annotate(imported.status(), absl::StrCat("replay.import: ", setting.episodes->name())));

@@ -98,9 +98,8 @@ void CutMaker::Make(uint64_t cut, absl::FunctionRef<absl::StatusOr<CheckpointCon
   absl::StatusOr<CheckpointContents> contents = status.ok() ? capture() : status;
   LogInfo("the learner rested for ", absl::FormatDuration(since.Elapsed()), " for cut ", cut);
   if (contents.ok()) {
-    status = background_.Submit([this, cut, contents = *std::move(contents)] {
-      Report(cut, contents.step, Write(cut, contents));
-    });
+    status = background_.Submit(
+        [this, cut, contents = *std::move(contents)] { Report(cut, contents.step, Write(cut, contents)); });
   } else {
     status = contents.status();
   }
@@ -109,8 +108,7 @@ void CutMaker::Make(uint64_t cut, absl::FunctionRef<absl::StatusOr<CheckpointCon
   }
 }
 
-absl::Status CutMaker::MakeInLockStep(uint64_t cut,
-                                      absl::FunctionRef<absl::StatusOr<CheckpointContents>()> capture,
+absl::Status CutMaker::MakeInLockStep(uint64_t cut, absl::FunctionRef<absl::StatusOr<CheckpointContents>()> capture,
                                       const StopToken& stop) {
   absl::StatusOr<CheckpointContents> contents = capture();
   absl::Status status = contents.status();

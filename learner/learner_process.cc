@@ -13,8 +13,8 @@
 #include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
-#include "common/config/experiment/cut_checks.h"
 #include "common/config/experiment/experiment_plan.h"
+#include "common/config/experiment/learner_checks.h"
 #include "common/config/experiment/live_settings.h"
 #include "common/config/experiment/lock_step.h"
 #include "common/config/experiment/memory_estimate.h"
@@ -111,8 +111,8 @@ absl::Status TakeCounted(const CheckpointContents& contents, std::optional<Train
   const std::pair<std::string, std::string> parts = absl::StrSplit(text->second, absl::MaxSplits(' ', 1));
   counted->emplace();
   if (!absl::SimpleAtoi(parts.first, &(*counted)->items) || !absl::SimpleAtoi(parts.second, &(*counted)->steps)) {
-    return absl::DataLossError(absl::StrCat(kCheckpointCounted, ": got \"", absl::CHexEscape(text->second),
-                                            "\"; wanted two numbers"));
+    return absl::DataLossError(
+        absl::StrCat(kCheckpointCounted, ": got \"", absl::CHexEscape(text->second), "\"; wanted two numbers"));
   }
   return absl::OkStatus();
 }

@@ -343,7 +343,8 @@ absl::Status TrainLoop::MakeCut(uint64_t cut, const StopToken& stop) {
     // They need not be applied: those of an item without them count as lost on their way.
     feed->updater().Flush(options_.finish_timeout).IgnoreError();
   }
-  ports_.cuts->Make(cut, [this] { return Capture(); }, stop);
+  ports_.cuts->Make(
+      cut, [this] { return Capture(); }, stop);
   return absl::OkStatus();
 }
 
@@ -354,7 +355,8 @@ absl::Status TrainLoop::MakeCutInTurn(uint64_t cut, const StopToken& stop) {
     WAGGLE_RETURN_IF_ERROR(SaveCheckpoint());
     made = saver_->Flush();
     if (made.ok()) {
-      made = ports_.cuts->MakeInLockStep(cut, [this] { return Capture(); }, stop);
+      made = ports_.cuts->MakeInLockStep(
+          cut, [this] { return Capture(); }, stop);
     }
   }
   ports_.turns->End();

@@ -109,8 +109,8 @@ class TrainLoop {
   // later. Returns OK once max_learner_steps are done or after a stop, with the last weights published, the last
   // priorities sent and a last checkpoint written. Published weights that are lost are published again as long as the
   // loop lives. In a group this holds for its first learner; the others train until the stop. Otherwise returns the
-  // error that ended training: ABORTED if the learner must begin anew from a cut, in lock-step; FAILED_PRECONDITION if a later learner has taken over; or the first error at its end,
-  // others being logged.
+  // error that ended training: ABORTED if the learner must begin anew from a cut, in lock-step; FAILED_PRECONDITION if
+  // a later learner has taken over; or the first error at its end, others being logged.
   absl::Status Run(const StopToken& stop);
 
   // Updates so far, those before a restore included.
@@ -179,7 +179,7 @@ class TrainLoop {
 
   // In lock-step.
   uint64_t made_cut_ = 0;
-  Progress turn_progress_;  // At the beginning of the turn.
+  Progress turn_progress_;                            // At the beginning of the turn.
   std::optional<TrainLoopOptions::Counted> counted_;  // See TrainLoopOptions; absent before the first turn.
   absl::Time last_report_;
 

@@ -78,8 +78,7 @@ absl::Status Serve(const ReplayFlags& flags, const ReplayServerOptions& options,
                    const StopToken& stop, std::optional<CutReturn>* return_to) {
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayServer> server, ReplayServer::Start(options, metrics));
   LogInfo("serving replay on ", server->address());
-  const auto collecting =
-      monitor->Add([server = server.get()](PrometheusText* text) { server->WriteWaits(text); });
+  const auto collecting = monitor->Add([server = server.get()](PrometheusText* text) { server->WriteWaits(text); });
   const StopToken ended;
   Thread tending("tending", [&, ended] { Tend(server.get(), monitor, ended); });
   absl::Status status;

@@ -49,8 +49,8 @@ absl::StatusOr<Wanted> Load(const RunFlags& flags) {
   return wanted;
 }
 
-// A run whose processes were all killed has no summary. What each of them had saved is of another moment, so the run goes
-// back to its newest cut, if it has one.
+// A run whose processes were all killed has no summary. What each of them had saved is of another moment, so the run
+// goes back to its newest cut, if it has one.
 absl::Status ReturnToCutIfKilled(const OutputFolder& folder) {
   std::error_code error;
   return std::filesystem::exists(folder.File("summary.json"), error)

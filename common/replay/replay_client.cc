@@ -27,9 +27,7 @@ class GrpcShard final : public Shard {
     return link_->CreateTable(config, stop);
   }
   void WantTable(const TableConfig& config) override { link_->WantTable(config); }
-  absl::Status Checkpoint(const ReplayCut& cut, const StopToken& stop) override {
-    return link_->Checkpoint(cut, stop);
-  }
+  absl::Status Checkpoint(const ReplayCut& cut, const StopToken& stop) override { return link_->Checkpoint(cut, stop); }
 
   absl::StatusOr<std::unique_ptr<ShardWriter>> NewWriter(const ReplayWriterOptions& options,
                                                          std::function<void()> changed) override {

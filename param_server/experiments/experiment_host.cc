@@ -139,9 +139,8 @@ absl::StatusOr<uint64_t> ExperimentHost::BeginCut(const std::string& id) {
     WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const record, state_->Find(id));
     const auto active = state_->active_runs.find(id);
     if (active == state_->active_runs.end()) {
-      return absl::FailedPreconditionError(absl::StrCat("experiment ", id, " is ",
-                                                        RunStateName(state_->StateOf(*record)),
-                                                        "; only a running one can have a cut"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "experiment ", id, " is ", RunStateName(state_->StateOf(*record)), "; only a running one can have a cut"));
     }
     run = active->second.run;
   }

@@ -46,7 +46,8 @@ class ExperimentHost {
   // Returns the ids of the members of a population, in their order; otherwise one id.
   absl::StatusOr<std::vector<std::string>> Submit(const Submission& submission);
   absl::Status Stop(const std::string& id);
-  // `limits`, {"stop.max_env_steps", "100000"}, hold from now on; the others stay. Continues from `cut`, if it is not 0.
+  // `limits`, {"stop.max_env_steps", "100000"}, hold from now on; the others stay. Continues from `cut`, if it is not
+  // 0.
   absl::Status Resume(const std::string& id, const SettingValues& limits = {}, uint64_t cut = 0);
   // The complete cuts, the one that is being made, and why the newest attempt failed.
   absl::StatusOr<v1::CutsResponse> Cuts(const std::string& id);

@@ -8,7 +8,7 @@
 #include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
-#include "common/config/experiment/cut_checks.h"
+#include "common/config/experiment/learner_checks.h"
 #include "param_server/experiments/output_files.h"
 #include "param_server/metrics/metrics_recorder.h"
 
@@ -70,8 +70,8 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRun::Open(OpenRunOptions options) {
   run->folder_ = options.folder;
   run->output_folder_ = options.output_folder;
   run->draw_curves_ = std::move(options.draw_curves);
-  run->cuts_ = std::make_unique<CutFolder>(
-      CutFolder::Options{options.folder, options.output_folder, options.plan.cuts.keep});
+  run->cuts_ =
+      std::make_unique<CutFolder>(CutFolder::Options{options.folder, options.output_folder, options.plan.cuts.keep});
   HubOptions hub;
   WAGGLE_ASSIGN_OR_RETURN(run->returned_, PrepareCuts(options.return_to_cut, run->cuts_.get(), &hub));
   WAGGLE_ASSIGN_OR_RETURN(run->state_, HubState::Open(options.folder));

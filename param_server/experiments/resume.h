@@ -9,8 +9,9 @@
 
 namespace waggle {
 
-// Puts an experiment that has ended, and whose run is closed, back into the queue, with `limits` in place of its own. It
-// continues from `cut`, or if that is 0 from its saved state. Waits for the disk. Errors as ExperimentService::Resume.
+// Puts an experiment that has ended, and whose run is closed, back into the queue, with `limits` in place of its own.
+// It continues from `cut`, or if that is 0 from its saved state. Waits for the disk. Errors as
+// ExperimentService::Resume.
 absl::Status ResumeClosed(HostState* host, const std::string& id, const SettingValues& limits, uint64_t cut);
 
 // Changes the priority of an experiment that has not ended. Waits for the disk. Errors as

@@ -108,16 +108,15 @@ absl::Status BeginOpen(HostState* host, const std::string& id, std::shared_ptr<O
     record.started = record.started.has_value() ? record.started : absl::Now();
     ++record.attempts;
   }
-  WAGGLE_RETURN_IF_ERROR(host->SaveRecord(record, returned  ? "goes on from a cut"
+  WAGGLE_RETURN_IF_ERROR(host->SaveRecord(record, returned   ? "goes on from a cut"
                                                   : restored ? "goes on with a parameter server that has started again"
-                                                  : resumed ? "goes on"
-                                                            : "begins"));
+                                                  : resumed  ? "goes on"
+                                                             : "begins"));
   LogInfo("experiment ", id, restored || resumed ? " goes on" : " begins", ", its files go to ", record.output_folder);
   needs.priority = record.priority;  // It may have changed meanwhile.
   MutexLock lock(&host->mutex);
   host->active_runs[id] = std::move(active);
-  host->pool.Begin(needs, restored ? record.replay_storage : std::map<int64_t, std::string>(),
-                   restored && !returned);
+  host->pool.Begin(needs, restored ? record.replay_storage : std::map<int64_t, std::string>(), restored && !returned);
   return absl::OkStatus();
 }
 

@@ -11,9 +11,9 @@
 namespace waggle {
 
 struct CutCourseOptions {
-  std::string why_none;     // Why the run can have no cuts, in words; empty if it can.
-  absl::Duration period;    // From one cut to the next; zero: cuts are made on request alone. Unused in lock-step.
-  int64_t keep = 1;         // The newest cuts that stay.
+  std::string why_none;   // Why the run can have no cuts, in words; empty if it can.
+  absl::Duration period;  // From one cut to the next; zero: cuts are made on request alone. Unused in lock-step.
+  int64_t keep = 1;       // The newest cuts that stay.
 };
 
 // The cuts of a run, and the one that is being made. Pure logic over given times; not thread-safe.

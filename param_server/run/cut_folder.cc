@@ -52,9 +52,12 @@ absl::StatusOr<std::string> ReadChecked(const std::string& path) {
 }
 
 Json TurnsJson(const TurnState& state) {
-  return {{"number", state.turn.number},       {"role", static_cast<int>(state.turn.role)},
-          {"items", state.turn.items},         {"since_cut", state.turn.since_cut},
-          {"recorded_at", state.recorded_at},  {"evaluated_at", state.evaluated_at},
+  return {{"number", state.turn.number},
+          {"role", static_cast<int>(state.turn.role)},
+          {"items", state.turn.items},
+          {"since_cut", state.turn.since_cut},
+          {"recorded_at", state.recorded_at},
+          {"evaluated_at", state.evaluated_at},
           {"cut_at", state.cut_at}};
 }
 
@@ -121,9 +124,8 @@ absl::StatusOr<SavedCut> ReadCut(const std::string& path) {
   SavedCut cut;
   int64_t made_us = 0;
   bool whole = json.is_object() && Take(json, "number", &cut.facts.number) &&
-               Take(json, "learner_steps", &cut.facts.learner_steps) &&
-               Take(json, "env_steps", &cut.facts.env_steps) && Take(json, "made_at_us", &made_us) &&
-               Take(json, "metrics_bytes", &cut.metrics_bytes);
+               Take(json, "learner_steps", &cut.facts.learner_steps) && Take(json, "env_steps", &cut.facts.env_steps) &&
+               Take(json, "made_at_us", &made_us) && Take(json, "metrics_bytes", &cut.metrics_bytes);
   if (whole && json.contains("turns")) {
     cut.turns.emplace();
     whole = TakeTurns(json["turns"], &*cut.turns) && json.contains("counters") &&
@@ -213,8 +215,8 @@ absl::Status CutFolder::Save(const CutFacts& facts, const std::optional<LockStep
     const uintmax_t bytes = fs::file_size(fs::path(options_.output_folder) / kMetrics, error);
     json["metrics_bytes"] = error ? 0 : static_cast<int64_t>(bytes);
     WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(coming, "/", kRecord), lock_step->record));
-    WAGGLE_RETURN_IF_ERROR(LinkWeights(absl::StrCat(options_.folder, "/", kBestModelFolder),
-                                       absl::StrCat(coming, "/", kBest)));
+    WAGGLE_RETURN_IF_ERROR(
+        LinkWeights(absl::StrCat(options_.folder, "/", kBestModelFolder), absl::StrCat(coming, "/", kBest)));
   }
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(coming, "/", kFacts), Checked(json.dump(1) + "\n")));
   WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(name)));
@@ -234,8 +236,8 @@ absl::Status CutFolder::RequestReturn(uint64_t cut) const {
     for (const CutFacts& each : cuts) {
       absl::StrAppend(&there, there.empty() ? "" : ", ", each.number);
     }
-    return absl::NotFoundError(absl::StrCat("cut: got ", cut, "; wanted ",
-                                            there.empty() ? "none, because the run has no cuts" : there));
+    return absl::NotFoundError(
+        absl::StrCat("cut: got ", cut, "; wanted ", there.empty() ? "none, because the run has no cuts" : there));
   }
   std::random_device random;
   const uint64_t token = (uint64_t{random()} << 32) | random();
@@ -303,6 +305,7 @@ absl::Status CutFolder::RestoreCheckpoint(uint64_t cut) const {
     return absl::NotFoundError(absl::StrCat(from, " has no checkpoint of the learner"));
   }
   const std::string to = absl::StrCat(options_.output_folder, "/checkpoints");
+  WAGGLE_RETURN_IF_ERROR(CreateFolders(to));
   // The learner removes surplus ones.
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointStore> store,
                           CheckpointStore::OpenToTakeOver(to, std::numeric_limits<int>::max()));

@@ -44,7 +44,7 @@ struct HubOptions {
   CutFolder* cut_folder = nullptr;  // Outlives the hub. Null: the run has no cuts.
   std::vector<uint64_t> cuts = {};  // Those of the folder.
   std::optional<Restoration> restoration = {};
-  TurnState turns = {};                // In lock-step: the turn to begin with.
+  TurnState turns = {};               // In lock-step: the turn to begin with.
   CounterSums earlier_counters = {};  // See HubOverview.
   // Takes the run's events, in words. Called under a lock: it must not block or call the hub.
   std::function<void(const std::string& text)> note = [](const std::string&) {};

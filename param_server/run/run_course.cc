@@ -308,9 +308,9 @@ void RunCourse::CutSaved(uint64_t number, const absl::Status& status) {
   if (turns_.has_value() && !status.ok()) {
     turns_->CutFailed(number);
   }
-  const std::string text =
-      status.ok() ? absl::StrCat("cut ", number, " is complete: learner step ", made_cut_.learner_steps)
-                  : absl::StrCat("cut ", number, " could not be saved: ", status.message());
+  const std::string text = status.ok()
+                               ? absl::StrCat("cut ", number, " is complete: learner step ", made_cut_.learner_steps)
+                               : absl::StrCat("cut ", number, " could not be saved: ", status.message());
   status.ok() ? LogInfo(text) : LogWarning(text);
   parts_.note(text);
   parts_.announcer->Announce();

@@ -118,9 +118,9 @@ class RunCourse {
   std::optional<StepLeases> step_leases_;  // If the run has a limit on steps.
   std::optional<TurnOrder> turns_;         // If the run is in lock-step.
   CutCourse cuts_;
-  CutReport made_cut_;      // The newest that the learner has made.
-  bool cut_taken_ = false;  // TakeMadeCut has given made_cut_.
-  std::optional<LearnerGroup> group_;      // If the run has several learners.
+  CutReport made_cut_;                 // The newest that the learner has made.
+  bool cut_taken_ = false;             // TakeMadeCut has given made_cut_.
+  std::optional<LearnerGroup> group_;  // If the run has several learners.
   // Workers of an earlier hub that may join again and have not reported yet. Their counters must not be added twice.
   std::set<std::string> restored_;
   const bool restored_finishing_;  // The run of an earlier hub was finishing.

@@ -30,8 +30,9 @@ struct TurnState {
 
 // The order of turns in a run in lock-step: one process works at a time, so that the run is reproducible. The learner
 // begins, and publishes its first weights. Then actor and learner alternate. After a learner's turn, each record_steps
-// each replay server updates its figures and the hub records all figures, and each evaluation_steps the evaluator works.
-// A cut takes a turn of the learner and one of the hub; then the learner begins again. Pure logic; not thread-safe.
+// each replay server updates its figures and the hub records all figures, and each evaluation_steps the evaluator
+// works. A cut takes a turn of the learner and one of the hub; then the learner begins again. Pure logic; not
+// thread-safe.
 class TurnOrder {
  public:
   // A run begins with the default state.

@@ -199,8 +199,7 @@ grpc::ServerUnaryReactor* ExperimentService::Checkpoint(grpc::CallbackServerCont
                                                         const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   return AnswerUnary<v1::CheckpointExperimentRequest, v1::CheckpointExperimentResponse>(
       context, *request, response, kMaxUnaryBytes,
-      [this](const v1::CheckpointExperimentRequest& decoded,
-             v1::CheckpointExperimentResponse* answer) -> absl::Status {
+      [this](const v1::CheckpointExperimentRequest& decoded, v1::CheckpointExperimentResponse* answer) -> absl::Status {
         const absl::StatusOr<uint64_t> number = host_->BeginCut(decoded.id());
         LogAudit("make a cut of", decoded.id(), number.status());
         WAGGLE_RETURN_IF_ERROR(number.status());

@@ -312,7 +312,8 @@ grpc::ServerUnaryReactor* ReplayService::Checkpoint(grpc::CallbackServerContext*
     std::optional<CutRequest> cut;
     std::vector<std::shared_ptr<Table>> anew;
     if (decoded->cut() != 0) {
-      cut = CutRequest{decoded->experiment_id(), decoded->cut(), {decoded->kept_cuts().begin(), decoded->kept_cuts().end()}};
+      cut = CutRequest{
+          decoded->experiment_id(), decoded->cut(), {decoded->kept_cuts().begin(), decoded->kept_cuts().end()}};
       const std::vector<std::shared_ptr<Table>> tables = store_->TablesOf(cut->experiment);
       WAGGLE_RETURN_IF_ERROR(CheckDurable(tables));
       anew = decoded->begin_anew() ? tables : anew;

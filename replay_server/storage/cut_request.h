@@ -17,7 +17,7 @@ struct CutRequest {
 struct CutReturn {
   std::string experiment;
   uint64_t number = 0;
-  std::string token;  // Of the return, see Restoration.
+  std::string token;  // The return's own, see Restoration.
 };
 
 }  // namespace waggle

@@ -307,8 +307,8 @@ std::string DataFolder::ReturnToken(const std::string& experiment) const {
 absl::Status DataFolder::ReturnTo(const CutReturn& cut) {
   const std::string from = absl::StrCat(CutsOf(cut.experiment), "/", cut.number);
   if (!Exists(from)) {
-    return absl::NotFoundError(absl::StrCat("cut ", cut.number, " of experiment ", cut.experiment, " is missing: ",
-                                            from, " does not exist"));
+    return absl::NotFoundError(
+        absl::StrCat("cut ", cut.number, " of experiment ", cut.experiment, " is missing: ", from, " does not exist"));
   }
   WAGGLE_RETURN_IF_ERROR(CopyFolder(from, Path(kComing)));
   WAGGLE_RETURN_IF_ERROR(Annotate(OpenAndLoad(Path(kComing)).status(), from));  // It may be damaged.
@@ -319,8 +319,7 @@ absl::Status DataFolder::ReturnTo(const CutReturn& cut) {
   WAGGLE_RETURN_IF_ERROR(SyncFolder(options_.path));
   WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(kReplaced)));
   commits_->Clear();  // Later commits are given up, not lost.
-  WAGGLE_RETURN_IF_ERROR(
-      WriteFileAtomically(absl::StrCat(CutsOf(cut.experiment), "/", kReturned), cut.token + "\n"));
+  WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(CutsOf(cut.experiment), "/", kReturned), cut.token + "\n"));
   LogInfo("replay goes back to cut ", cut.number, " of experiment ", cut.experiment);
   return absl::OkStatus();
 }

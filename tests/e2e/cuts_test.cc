@@ -39,17 +39,17 @@ uint64_t NewestCut(const TrainingRun& run) {
 }
 
 std::vector<std::string> Arguments(const std::string& config) {
-  std::vector<std::string> arguments = {"--set", "experiment.deterministic=true",
-                                        "--set", "stop.max_seconds=0",
-                                        "--set", "stop.target_return=null",
-                                        "--set", "replay.durability=checkpoint"};
+  std::vector<std::string> arguments = {
+      "--set", "experiment.deterministic=true", "--set", "stop.max_seconds=0",
+      "--set", "stop.target_return=null",       "--set", "replay.durability=checkpoint"};
   const std::vector<std::string> more =
       config == "cartpole_ppo"
           ? std::vector<std::string>{"--set", "experiment.checkpoint.period=8", "--set", "evaluation.period_steps=5",
                                      "--set", "stop.max_env_steps=16000"}
-          : std::vector<std::string>{"--set", "experiment.checkpoint.period=400", "--set",
-                                     "evaluation.period_steps=200",  "--set",  "replay.servers=2",
-                                     "--set",  "stop.max_env_steps=8000"};
+          : std::vector<std::string>{"--set", "experiment.checkpoint.period=400",
+                                     "--set", "evaluation.period_steps=200",
+                                     "--set", "replay.servers=2",
+                                     "--set", "stop.max_env_steps=8000"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }

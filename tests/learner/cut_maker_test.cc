@@ -69,7 +69,8 @@ TEST_CASE("in lock-step a cut is on the disks of learner and replay before it is
   fixture.hub.before.cuts = {3, 4};
   CutMaker cuts(fixture.Options());
   for (const int cut : {2, 3, 4, 5}) {
-    REQUIRE_OK(cuts.MakeInLockStep(static_cast<uint64_t>(cut), [cut] { return AtStep(100 * cut); }, StopToken()));
+    REQUIRE_OK(cuts.MakeInLockStep(
+        static_cast<uint64_t>(cut), [cut] { return AtStep(100 * cut); }, StopToken()));
   }
   CHECK(fixture.hub.cut.number == 5);
   CHECK(fixture.hub.cut.learner_steps == 500);
@@ -88,7 +89,9 @@ TEST_CASE("a cut that cannot be made is reported with its reason", "[unit]") {
   Fixture fixture;
   CutMaker cuts(fixture.Options());
   fixture.replay.status = absl::FailedPreconditionError("table replay: durability none");
-  CHECK_FALSE(cuts.MakeInLockStep(1, [] { return AtStep(1); }, StopToken()).ok());
+  CHECK_FALSE(cuts.MakeInLockStep(
+                      1, [] { return AtStep(1); }, StopToken())
+                  .ok());
   CHECK(fixture.hub.cut.number == 1);
   CHECK(fixture.hub.cut.failure == "table replay: durability none");
 }
@@ -109,7 +112,8 @@ TEST_CASE("outside of lock-step the replay servers save what they have before th
   REQUIRE(due == 7);
   REQUIRE(fixture.replay.asked().size() == 1);
   CHECK(fixture.replay.asked()[0].number == 0);
-  cuts->Make(7, [] { return AtStep(70); }, StopToken());
+  cuts->Make(
+      7, [] { return AtStep(70); }, StopToken());
   REQUIRE(fixture.replay.asked().size() == 2);
   CHECK(fixture.replay.asked()[1].number == 7);
   CHECK_FALSE(fixture.replay.asked()[1].begin_anew);

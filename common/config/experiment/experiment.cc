@@ -20,7 +20,7 @@
 #include "common/config/config_reader.h"
 #include "common/config/config_writer.h"
 #include "common/config/experiment/experiment_plan.h"
-#include "common/config/experiment/cut_checks.h"
+#include "common/config/experiment/learner_checks.h"
 #include "common/config/experiment/population_checks.h"
 #include "common/config/table/batch_layout.h"
 #include "common/config/table/shard_config.h"

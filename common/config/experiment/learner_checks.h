@@ -35,4 +35,7 @@ absl::Status CheckPushedGradients(const Experiment& experiment, const AlgorithmP
 // actors must have such episodes. The plan has the states of cores.
 absl::Status CheckImport(const Experiment& experiment, const AlgorithmPlan& plan);
 
+// INVALID_ARGUMENT, behind its key, if a run of the experiment can have no cuts (docs/cuts.md).
+absl::Status CheckCuts(const Experiment& experiment);
+
 }  // namespace waggle

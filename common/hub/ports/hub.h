@@ -147,7 +147,7 @@ struct Assignment {
   uint64_t cut_wanted = 0;                // For a learner that is not in lock-step: the cut to make; 0: none.
   std::vector<uint64_t> cuts;             // The numbers of the run's cuts.
   std::optional<Restoration> restoration;
-  std::optional<GroupSeat> group;         // For a learner of several, once they are a group.
+  std::optional<GroupSeat> group;  // For a learner of several, once they are a group.
   // This worker's own, fixed when it joins.
   std::string worker_id;
   int64_t index = 0;   // Among the workers of its role.

@@ -27,7 +27,8 @@ absl::StatusOr<Assignment> TurnTaker::Await(const StopToken& stop) {
     return absl::CancelledError("the training is over, and there are no more turns");
   }
   if (assignment->turn->since_cut > since_cut_) {
-    return absl::AbortedError(absl::StrCat("this worker begins anew, as cut ", assignment->turn->since_cut, " is made"));
+    return absl::AbortedError(
+        absl::StrCat("this worker begins anew, as cut ", assignment->turn->since_cut, " is made"));
   }
   done_ = assignment->turn->number;
   return assignment;

@@ -152,8 +152,8 @@ struct ReplayWriterOptions {
   // Unacknowledged blocks and bytes above which Append blocks.
   int64_t max_unacknowledged_blocks = 64;
   int64_t max_unacknowledged_bytes = int64_t{64} << 20;
-  // If true, the servers' speed does not decide which one gets a stream, and no stream leaves a lost server: Append waits
-  // for it. So equal blocks make equal tables.
+  // If true, the servers' speed does not decide which one gets a stream, and no stream leaves a lost server: Append
+  // waits for it. So equal blocks make equal tables.
   bool awaits_all_shards = false;
 };
 

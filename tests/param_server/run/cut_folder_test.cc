@@ -121,7 +121,8 @@ TEST_CASE("a run in lock-step goes back to its record, its best weights, its fig
   run.Write(absl::StrCat("hub/", kNewestModelFolder, "/step-000000000100/x"), "the newest");
   run.Write("output/metrics.csv", "a\nb\n");
   run.SaveLearner("cuts/1", 100);
-  REQUIRE_OK(run.cuts().Save({1, 100, 500, absl::Now()}, CutFolder::LockStep{turns, EncodeHubRecord(record), {{Role::kActor, {{"episodes", 7}}}}}));
+  REQUIRE_OK(run.cuts().Save({1, 100, 500, absl::Now()},
+                             CutFolder::LockStep{turns, EncodeHubRecord(record), {{Role::kActor, {{"episodes", 7}}}}}));
 
   run.Write("output/metrics.csv", "a\nb\nc\n");
   REQUIRE_OK(RemoveAll(run.folder.File(absl::StrCat("hub/", kBestModelFolder))));
