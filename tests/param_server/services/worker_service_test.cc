@@ -232,7 +232,7 @@ TEST_CASE("A wrong report of a worker is refused with the reason", "[grpc]") {
   v1::JoinRequest unknown;
   unknown.set_worker_id("w9");
   REQUIRE_CODE(fixture.Join(unknown), absl::StatusCode::kUnavailable);
-  REQUIRE_CODE(fixture.Join(fixture.Ordered(Role::kReplayServer, "r")), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(fixture.Join(fixture.Ordered(Role::kReducer, "r")), absl::StatusCode::kInvalidArgument);
   v1::HeartbeatRequest beat;
   beat.set_worker_id("w1");
   REQUIRE_CODE(fixture.Heartbeat(beat), absl::StatusCode::kNotFound);

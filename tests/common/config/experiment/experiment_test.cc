@@ -171,12 +171,25 @@ TEST_CASE("a deterministic run has one of each process, ends by steps, and depen
   CHECK_THAT(problem("learner: {device: cuda}\n"), Catch::Contains("learner.device: "));
   const std::string all_at_once(
       Parse(
-          "experiment: {deterministic: true}\nalgorithm: {name: fake}\nstop: {max_seconds: 9}\nreplay: {servers: 2}\n")
+          "experiment: {deterministic: true}\nalgorithm: {name: fake}\nstop: {max_seconds: 9}\nactor: {processes: 2}\n")
           .status()
           .message());
-  for (const char* const key : {"stop.max_seconds: ", "replay.servers: ", "replay.rate_limiter.samples_per_insert: "}) {
+  for (const char* const key :
+       {"stop.max_seconds: ", "actor.processes: ", "replay.rate_limiter.samples_per_insert: "}) {
     CHECK_THAT(all_at_once, Catch::Contains(key));
   }
+}
+
+TEST_CASE("a run with cuts has tables that outlive their servers, and one learner", "[unit]") {
+  const std::string right =
+      "experiment: {checkpoint: {period: 60}}\nalgorithm: {name: fake}\nstop: {max_env_steps: 100}\n"
+      "replay: {durability: checkpoint}\n";
+  REQUIRE_OK(Parse(right).status());
+  CHECK_THAT(std::string(Parse(right + "learner: {processes: 2}\n").status().message()),
+             Catch::Contains("learner.processes: got 2"));
+  const absl::Status none =
+      Parse("experiment: {checkpoint: {period: 60}}\nalgorithm: {name: fake}\nstop: {max_env_steps: 100}\n").status();
+  CHECK_THAT(std::string(none.message()), Catch::Contains("replay.durability: got none"));
 }
 
 TEST_CASE("initial weights are a folder, and a map of parameters' prefixes", "[unit]") {

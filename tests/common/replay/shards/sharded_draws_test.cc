@@ -363,7 +363,7 @@ std::vector<std::vector<double>> PlayInTurns(const TableConfig& table, std::opti
   Rng rng(7);
   int64_t id = 0;
   for (int turn = 0; turn < 60; ++turn) {
-    for (int i = 0; i < 8; ++i, ++id) {
+    for (int i = 0; i < (turn == 0 ? 48 : 8); ++i, ++id) {
       simulated.Insert(static_cast<size_t>(id / 2 % 3), id, static_cast<double>(1 + id % 5));
     }
     if (turn == 0) {
