@@ -108,11 +108,6 @@ std::optional<CutReturn> ReplayWork::return_to() const {
 }
 
 void ReplayWork::Discard(const std::string& experiment_id) {
-  if (server_->folder() != nullptr) {
-    if (const absl::Status dropped = server_->folder()->DropCuts(experiment_id); !dropped.ok()) {
-      LogWarning("the cuts of experiment ", experiment_id, " are not removed: ", dropped.message());
-    }
-  }
   const int64_t tables = server_->store()->DropExperiment(experiment_id);
   LogInfo("dropped the ", tables, " tables of experiment ", experiment_id,
           ": the experiment is over, or another server has this one's place");

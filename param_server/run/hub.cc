@@ -110,8 +110,10 @@ absl::StatusOr<Hub::Seat> Hub::Join(const WorkerArrival& arrival) {
     const std::string text = absl::StrCat(RoleName(role), " ", seat.index, " joined from ", absl::CHexEscape(who.host),
                                           ", process ", who.process_id, who.address.empty() ? "" : ", serving at ",
                                           who.address, is_learner ? absl::StrCat(", epoch ", seat.epoch) : "");
-    LogInfo(text);
-    options_.note(text);
+    if (role != Role::kReplayServer || !who.address.empty()) {  // It joins without its address first.
+      LogInfo(text);
+      options_.note(text);
+    }
   }
   seat.assignment.experiment_yaml = experiment_yaml_;
   if (reopened) {

@@ -293,10 +293,6 @@ absl::Status DataFolder::KeepCut(Database* database, const CutRequest& cut) cons
   return absl::OkStatus();
 }
 
-absl::Status DataFolder::DropCuts(const std::string& experiment) const {
-  return RemoveAll(CutsOf(experiment));
-}
-
 std::string DataFolder::ReturnToken(const std::string& experiment) const {
   const absl::StatusOr<std::string> token =
       ReadSmallFile(absl::StrCat(CutsOf(experiment), "/", kReturned), kMostTokenBytes);

@@ -66,8 +66,6 @@ class DataFolder {
   // Copies the database to cuts/EXPERIMENT/NUMBER, and then removes the experiment's cuts that are not kept.
   // INVALID_ARGUMENT for an experiment whose id is no name of a folder.
   absl::Status KeepCut(Database* database, const CutRequest& cut) const;
-  // Removes all cuts of an experiment. Any thread.
-  absl::Status DropCuts(const std::string& experiment) const;
   // The token of the last return to a cut of the experiment; empty if there was none. Any thread.
   std::string ReturnToken(const std::string& experiment) const;
 

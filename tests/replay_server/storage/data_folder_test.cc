@@ -306,11 +306,6 @@ TEST_CASE("a folder keeps cuts beside its checkpoints, and goes back to one", "[
   CHECK(Items(path) == 10);
   CHECK(absl::IsNotFound(OpenAt(path, 2, "second").status()));
   CHECK(Items(path) == 10);
-  {
-    const DataFolder::Opened opened = ValueOf(Open(path));
-    REQUIRE_OK(opened.folder->DropCuts("e-1"));
-  }
-  CHECK_FALSE(fs::exists(path + "/cuts/e-1"));
 }
 
 TEST_CASE("a damaged cut does not take the database's place", "[unit]") {
