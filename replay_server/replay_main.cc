@@ -49,9 +49,15 @@ void Tend(ReplayServer* server, Monitor* monitor, const StopToken& ended) {
   } while (!ended.WaitFor(kTendInterval));
 }
 
-// Works for the hub's experiments until `stop`. Sets `return_to` if the server must start again with the data of a cut.
+// The returns to cuts of one server.
+struct Returns {
+  std::optional<CutReturn> next;  // The server must start again with the data of this cut.
+  std::optional<FailedReturn> failed;
+};
+
+// Works for the hub's experiments until `stop`, or until the server must start again: see Returns.
 absl::Status JoinPool(const ReplayFlags& flags, ReplayServer* server, Monitor* monitor, const StopToken& stop,
-                      std::optional<CutReturn>* return_to) {
+                      Returns* returns) {
   PoolClientOptions options;
   options.attended = [monitor](const std::string& why_not) { monitor->SetUnready(why_not); };
   options.hub_address = flags.param_server;
@@ -67,23 +73,32 @@ absl::Status JoinPool(const ReplayFlags& flags, ReplayServer* server, Monitor* m
   LogInfo("works for the experiments of the hub at ", flags.param_server, ", which reach it at ", options.address);
   const StopToken leave;
   const StopToken::Callback stops(stop, [leave] { leave.RequestStop(); });
-  ReplayWork work(flags.param_server, options.address, server, leave);
+  ReplayWork work(flags.param_server, options.address, server, leave, returns->failed);
   const absl::Status worked = WorkForPool(options, &work, leave);
-  *return_to = work.return_to();
+  returns->next = work.return_to();
   return worked;
 }
 
-// Serves until `stop`, or until the server must start again with the data of a cut.
-absl::Status Serve(const ReplayFlags& flags, const ReplayServerOptions& options, Metrics* metrics, Monitor* monitor,
-                   const StopToken& stop, std::optional<CutReturn>* return_to) {
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayServer> server, ReplayServer::Start(options, metrics));
+// Serves until `stop`, or until the server must start again: see Returns.
+absl::Status Serve(const ReplayFlags& flags, ReplayServerOptions options, Metrics* metrics, Monitor* monitor,
+                   const StopToken& stop, Returns* returns) {
+  options.return_to = std::exchange(returns->next, std::nullopt);
+  absl::StatusOr<std::unique_ptr<ReplayServer>> started = ReplayServer::Start(options, metrics);
+  if (options.return_to.has_value() && !started.ok()) {
+    // The server has the tables that it had, and tells the hub why.
+    LogError("cannot go back to cut ", options.return_to->number, ": ", started.status().message());
+    returns->failed = FailedReturn{*options.return_to, started.status()};
+    options.return_to.reset();
+    started = ReplayServer::Start(options, metrics);
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayServer> server, std::move(started));
   LogInfo("serving replay on ", server->address());
   const auto collecting = monitor->Add([server = server.get()](PrometheusText* text) { server->WriteWaits(text); });
   const StopToken ended;
   Thread tending("tending", [&, ended] { Tend(server.get(), monitor, ended); });
   absl::Status status;
   if (!flags.param_server.empty()) {
-    status = JoinPool(flags, server.get(), monitor, stop, return_to);
+    status = JoinPool(flags, server.get(), monitor, stop, returns);
   } else {
     monitor->SetUnready("");
     LogInfo("serves alone: without --param-server no experiment uses this server");
@@ -115,12 +130,11 @@ absl::Status RunReplayServer(const ReplayFlags& flags, const StopToken& stop) {
     figures.Write(text);
     rpcs.Write(text);
   });
-  std::optional<CutReturn> next;
+  Returns returns;
   absl::Status status;
   do {
-    options.return_to = std::exchange(next, std::nullopt);
-    status = Serve(flags, options, &metrics, monitor.get(), stop, &next);
-  } while (status.ok() && next.has_value() && !stop.StopRequested());
+    status = Serve(flags, options, &metrics, monitor.get(), stop, &returns);
+  } while (status.ok() && returns.next.has_value() && !stop.StopRequested());
   return status;
 }
 

@@ -93,6 +93,9 @@ absl::Status ReplayWork::BeginReturn(const std::string& experiment_id, const Res
                                                       ": this replay server cannot go back to it, as it has tables of ",
                                                       absl::StrJoin(others, ", ")));
   }
+  if (failed_.has_value() && failed_->cut.token == restoration.token) {
+    return failed_->status;
+  }
   {
     MutexLock lock(&mutex_);
     return_to_ = CutReturn{experiment_id, restoration.cut, restoration.token};

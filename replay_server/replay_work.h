@@ -20,9 +20,15 @@ namespace waggle {
 class ReplayWork final : public PoolWork {
  public:
   // Clients reach the server at `address`. The server must outlive this. `leave` is stopped if the server must stop and
-  // start again with the data of a cut: see return_to().
-  ReplayWork(std::string hub_address, std::string address, ReplayServer* server, StopToken leave)
-      : hub_address_(std::move(hub_address)), address_(std::move(address)), server_(server), leave_(std::move(leave)) {}
+  // start again with the data of a cut: see return_to(). `failed` is the return that an earlier start failed to make;
+  // an order to make it again gets its error.
+  ReplayWork(std::string hub_address, std::string address, ReplayServer* server, StopToken leave,
+             std::optional<FailedReturn> failed = std::nullopt)
+      : hub_address_(std::move(hub_address)),
+        address_(std::move(address)),
+        server_(server),
+        leave_(std::move(leave)),
+        failed_(std::move(failed)) {}
 
   // Blocks until `stop`, or until the hub refuses this worker. Goes on after the run's end, because its learner still
   // sends priorities then.
@@ -34,7 +40,8 @@ class ReplayWork final : public PoolWork {
   std::optional<CutReturn> return_to() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // Asks for a return to the cut. FAILED_PRECONDITION if the server cannot return to it.
+  // Asks for a return to the cut. FAILED_PRECONDITION if the server cannot return to it; the error of a return that has
+  // failed.
   absl::Status BeginReturn(const std::string& experiment_id, const Restoration& restoration)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -42,6 +49,7 @@ class ReplayWork final : public PoolWork {
   const std::string address_;
   ReplayServer* const server_;
   const StopToken leave_;
+  const std::optional<FailedReturn> failed_;
   mutable Mutex mutex_;
   std::optional<CutReturn> return_to_ ABSL_GUARDED_BY(mutex_);
 };

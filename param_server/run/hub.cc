@@ -100,6 +100,9 @@ absl::StatusOr<Hub::Seat> Hub::Join(const WorkerArrival& arrival) {
     seat.epoch = worker->epoch;
     seat.life = worker->life.value_or(0);
     reopened = is_learner && course_.ReopenFor(seat.epoch, now);
+    if (role == Role::kReplayServer && !arrival.address.empty()) {
+      course_.NoteReturned(seat.index);
+    }
     if (reopened || !arrival.address.empty()) {  // Other workers may wait for the address.
       announcer_.Announce();
     }
@@ -298,7 +301,6 @@ CounterSums Hub::CountersLocked(absl::Time now) const {
 }
 
 absl::StatusOr<std::string> Hub::RecordOfCut() {
-  WAGGLE_RETURN_IF_ERROR(saver_.SaveNow());
   const Deadline deadline(kWeightsPatience);
   while (HasUnsavedWeights()) {
     if (deadline.Left() <= absl::ZeroDuration()) {
@@ -323,8 +325,8 @@ void Hub::SaveCut() {
   absl::Status status = absl::FailedPreconditionError("the hub has no folder for cuts");
   if (options_.cut_folder != nullptr) {
     std::optional<CutFolder::LockStep> lock_step;
-    status = absl::OkStatus();
-    if (turns.has_value()) {
+    status = saver_.SaveNow();  // So a later hub's counters are never behind the cut.
+    if (status.ok() && turns.has_value()) {
       absl::StatusOr<std::string> record = RecordOfCut();
       status = record.status();
       lock_step = CutFolder::LockStep{*turns, std::move(record).value_or(""), std::move(counters)};

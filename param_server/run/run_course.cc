@@ -380,7 +380,9 @@ void RunCourse::Describe(const WorkerView& worker, const WorkerTable& workers, A
   assignment->turn = turn(workers);
   assignment->cut_wanted = turns_.has_value() ? 0 : cuts_.wanted();
   assignment->cuts = cuts_.numbers();
-  assignment->restoration = parts_.restoration;
+  if (worker.introduction.role == Role::kReplayServer && returned_.count(worker.index) == 0) {
+    assignment->restoration = parts_.restoration;
+  }
   if (!evaluations_.newest().empty()) {
     assignment->evaluated_rewards = evaluations_.newest().back().evaluation.mean_rewards;
   }

@@ -84,6 +84,10 @@ class RunCourse {
   // `epoch`: of the new group; 0 if it could not be taken, so that no group is formed for now.
   void FormGroup(uint64_t epoch, WorkerTable* workers);
 
+  // The replay server of this index has joined with the tables of the run. It need not go back to a cut any more: if it
+  // loses its disk later, it goes on without its items, as in a run that never went back.
+  void NoteReturned(int64_t index) { returned_.insert(index); }
+
   // Fills the record for a save. Forgets workers that left without a goodbye.
   void Fill(const WorkerTable& workers, absl::Time now, HubRecord* record);
   // Fills in the worker's part of the run, and the run's state.
@@ -123,6 +127,7 @@ class RunCourse {
   std::optional<LearnerGroup> group_;  // If the run has several learners.
   // Workers of an earlier hub that may join again and have not reported yet. Their counters must not be added twice.
   std::set<std::string> restored_;
+  std::set<int64_t> returned_;     // See NoteReturned.
   const bool restored_finishing_;  // The run of an earlier hub was finishing.
   uint64_t failed_epoch_;          // Learners up to this one cannot reopen the run.
   bool sealed_ = false;

@@ -25,6 +25,7 @@
 #include "replay_server/service/counted_call.h"
 #include "replay_server/service/export_source.h"
 #include "replay_server/service/lane_groups.h"
+#include "replay_server/storage/data_folder.h"
 #include "replay_server/table/client_words.h"
 
 namespace waggle {
@@ -305,18 +306,21 @@ grpc::ServerUnaryReactor* ReplayService::Checkpoint(grpc::CallbackServerContext*
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   const CountedCall call = Call(context, "Checkpoint");
   return call.Begin<v1::CheckpointRequest>(*request, kMaxUnaryBytes, [&](const auto& decoded) -> absl::Status {
-    if (journal_ == nullptr) {
-      return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kNoDataFolder,
-                     "this server has no folder to keep a checkpoint in (--data-dir)");
-    }
     std::optional<CutRequest> cut;
     std::vector<std::shared_ptr<Table>> anew;
     if (decoded->cut() != 0) {
       cut = CutRequest{
           decoded->experiment_id(), decoded->cut(), {decoded->kept_cuts().begin(), decoded->kept_cuts().end()}};
+      if (const absl::Status valid = DataFolder::CheckCut(*cut); !valid.ok()) {
+        return Refusal(valid.code(), reasons::kBadName, valid.message());
+      }
       const std::vector<std::shared_ptr<Table>> tables = store_->TablesOf(cut->experiment);
       WAGGLE_RETURN_IF_ERROR(CheckDurable(tables));
       anew = decoded->begin_anew() ? tables : anew;
+    }
+    if (journal_ == nullptr) {
+      return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kNoDataFolder,
+                     "this server has no folder to keep a checkpoint in (--data-dir)");
     }
     journal_->Checkpoint(
         [call, response, anew](const absl::StatusOr<CheckpointInfo>& info) {

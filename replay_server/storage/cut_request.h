@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+
 namespace waggle {
 
 // A checkpoint that is kept as a server's part of a run's cut (docs/cuts.md).
@@ -18,6 +20,11 @@ struct CutReturn {
   std::string experiment;
   uint64_t number = 0;
   std::string token;  // The return's own, see Restoration.
+};
+
+struct FailedReturn {
+  CutReturn cut;
+  absl::Status status;  // Why the database could not become that of the cut.
 };
 
 }  // namespace waggle

@@ -267,12 +267,17 @@ std::string DataFolder::CutsOf(const std::string& experiment) const {
   return Path(absl::StrCat(kCuts, "/", experiment.empty() ? "-" : experiment));
 }
 
-absl::Status DataFolder::KeepCut(Database* database, const CutRequest& cut) const {
+absl::Status DataFolder::CheckCut(const CutRequest& cut) {
   if (!cut.experiment.empty() &&
       (!ValidateName(cut.experiment).ok() || absl::StrContains(cut.experiment, '/') || cut.experiment[0] == '.')) {
     return absl::InvalidArgumentError(absl::StrCat("experiment_id: got \"", absl::CHexEscape(cut.experiment),
                                                    "\"; wanted a name without / and without . at its beginning"));
   }
+  return absl::OkStatus();
+}
+
+absl::Status DataFolder::KeepCut(Database* database, const CutRequest& cut) const {
+  WAGGLE_RETURN_IF_ERROR(CheckCut(cut));
   const std::string cuts = CutsOf(cut.experiment);
   const std::string place = absl::StrCat(cuts, "/", cut.number);
   const std::string coming = absl::StrCat(cuts, "/coming");

@@ -63,8 +63,10 @@ class DataFolder {
   // Copies the database to checkpoints/N, for the next N, and removes the oldest surplus copies. Returns N.
   absl::StatusOr<uint64_t> KeepCheckpoint(Database* database);
 
-  // Copies the database to cuts/EXPERIMENT/NUMBER, and then removes the experiment's cuts that are not kept.
   // INVALID_ARGUMENT for an experiment whose id is no name of a folder.
+  static absl::Status CheckCut(const CutRequest& cut);
+  // Copies the database to cuts/EXPERIMENT/NUMBER, and then removes the experiment's cuts that are not kept. Errors as
+  // CheckCut.
   absl::Status KeepCut(Database* database, const CutRequest& cut) const;
   // The token of the last return to a cut of the experiment; empty if there was none. Any thread.
   std::string ReturnToken(const std::string& experiment) const;

@@ -11,7 +11,7 @@ KINDS = {
     "apex_dqn": (
         "cartpole_apex_dqn.yaml",
         {"replay.durability": "log", "replay.servers": 2, "actor.processes": "{min: 1, max: 2}",
-         "learner.checkpoint.period_seconds": 3, "evaluation.period_seconds": 3, "stop.target_return": 475,
+         "learner.checkpoint.period_seconds": 3, "evaluation.period_seconds": 3, "experiment.checkpoint.period": 8, "stop.target_return": 475,
          "stop.max_env_steps": 60000, "stop.max_seconds": 0},
     ),
     "a3c": (

@@ -158,23 +158,28 @@ def poll_problems(polls, hub_deaths, unsaved=()):
     """Problems of the polls of an experiment, oldest first.
 
     polls: dictionaries with t, life (the number of hubs that had ended before), state, env_steps, learner_steps, epoch and
-        version of the newest weights (0 if there are none).
+        version of the newest weights (0 if there are none), and the newest cut: None, or its number, env_steps and
+        learner_steps.
     hub_deaths: the times at which hubs ended, in order.
     unsaved: pairs of the times from which and until which the hub's disk refused its files.
     """
     problems = []
     floors = {}  # What a value may not be less than, by name.
+    cut = {}  # The values of the newest cut, which stay when the hub dies.
     life = 0
     for position, poll in enumerate(polls):
         values = _values(poll)
         if poll["life"] != life:
             life = poll["life"]
-            written = _written(polls[:position], hub_deaths[:life], unsaved)
-            floors = written
+            floors = _written(polls[:position], hub_deaths[:life], unsaved)
+            for name, value in cut.items():
+                floors[name] = max(value, floors.get(name, value))
         for name, value in values.items():
             if name in floors and value < floors[name]:
                 problems.append(f"{name} went back from {_text(floors[name])} to {_text(value)} at {poll['t']:.1f} s")
         floors = {name: max(value, floors.get(name, value)) for name, value in values.items()}
+        if poll["cut"] is not None:
+            cut = {"cuts": poll["cut"]["number"], **{name: poll["cut"][name] for name in COUNTS}}
     for before, after in zip(polls, polls[1:]):
         if before["state"] in OVER and after["state"] != before["state"] and before["life"] == after["life"]:
             problems.append(f"was {before['state']} and became {after['state']}")
@@ -186,6 +191,7 @@ def poll_problems(polls, hub_deaths, unsaved=()):
 
 def _values(poll):
     return {
+        "cuts": poll["cut"]["number"] if poll["cut"] is not None else 0,
         "env_steps": poll["env_steps"],
         "learner_steps": poll["learner_steps"],
         "the learner's epoch": poll["epoch"],

@@ -174,8 +174,8 @@ class ItemsTest(unittest.TestCase):
             len(event["numbers"]) for event in history.events if (event["op"], event["type"]) == ("insert", "ok")))
 
 
-def poll(t, steps, epoch=1, version=None, state="running", life=0):
-    return {"t": t, "life": life, "state": state, "env_steps": 10 * steps, "learner_steps": steps, "epoch": epoch,
+def poll(t, steps, epoch=1, version=None, state="running", life=0, cut=None):
+    return {"t": t, "cut": cut, "life": life, "state": state, "env_steps": 10 * steps, "learner_steps": steps, "epoch": epoch,
             "version": steps if version is None else version}
 
 
@@ -214,6 +214,20 @@ class PollsTest(unittest.TestCase):
         problems = poll_problems(self.good() + [poll(41, 5 * 28 - 1, life=1)], [40.0])
         self.assertEqual(len(problems), 3, problems)
         self.assertIn("env_steps went back from 1400 to 1390", problems[0])
+
+    def test_counts_may_not_go_back_behind_a_cut(self):
+        cut = {"number": 2, "env_steps": 10 * 190, "learner_steps": 190}
+        polls = self.good()
+        polls[-1]["cut"] = cut  # At 39 s, with 195 steps.
+        self.assertEqual(poll_problems(polls + [poll(41, 190, life=1, cut=cut)], [40.0]), [])
+        problems = poll_problems(polls + [poll(41, 189, life=1, cut=cut)], [40.0])
+        self.assertEqual(len(problems), 2, problems)
+        self.assertIn("env_steps went back from 1900 to 1890", problems[0])
+
+    def test_a_cut_that_is_lost_is_reported(self):
+        cuts = [{"number": n, "env_steps": 0, "learner_steps": 0} for n in (1, 2)]
+        polls = self.good()[:2] + [poll(2, 10, cut=cuts[1]), poll(3, 15, life=1, cut=cuts[0])]
+        self.assertEqual(poll_problems(polls, [2.5]), ["cuts went back from 2 to 1 at 3.0 s"])
 
     def test_a_disk_that_refused_excuses_what_was_not_written(self):
         polls = self.good() + [poll(41, 5 * 10, life=1)]

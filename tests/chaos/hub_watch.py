@@ -24,6 +24,7 @@ class HubWatch:
         channel = wire.channel(pool.hub)
         self._channel = channel
         self._list = messages.stub(channel, "ExperimentService/List")
+        self._cuts = messages.stub(channel, "ExperimentService/Cuts")
         self._overview = messages.stub(channel, "WorkerService/Overview")
         self._states = {number: name.removeprefix("RUN_STATE_").lower()
                         for name, number in messages.enum("RunState").items()}
@@ -65,7 +66,8 @@ class HubWatch:
                 continue
             poll = {"t": asked, "life": life, "state": self._states[info.state], "env_steps": info.env_steps,
                     "learner_steps": info.learner_steps, "epoch": before["epoch"] if before else 0,
-                    "version": before["version"] if before else 0, "unsaved": ""}
+                    "version": before["version"] if before else 0, "unsaved": "",
+                    "cut": before["cut"] if before else None}
             if poll["state"] in ("running", "finishing"):
                 self._add_overview(info.id, poll)
             polls.append((info.id, poll))
@@ -78,11 +80,14 @@ class HubWatch:
 
     def _add_overview(self, experiment, poll):
         try:
+            cuts = self._cuts(self._messages.message("CutsRequest")(id=experiment), timeout=5).cuts
             overview = self._overview(self._messages.message("OverviewRequest")(experiment_id=experiment), timeout=5)
         except grpc.RpcError as error:
             if error.code() in (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.FAILED_PRECONDITION):
                 return  # It has ended just now, or is being opened.
             raise
+        poll["cut"] = ({"number": cuts[-1].number, "env_steps": cuts[-1].env_steps,
+                        "learner_steps": cuts[-1].learner_steps} if cuts else None)
         poll["unsaved"] = " ".join(filter(None, (getattr(overview, name) for name in UNSAVED)))
         poll["epoch"] = overview.model_version.epoch
         poll["version"] = overview.model_version.version

@@ -2,6 +2,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/net/raw_codec.h"
 #include "tests/integration/raw_stream.h"
 #include "tests/integration/refusal_fixture.h"
@@ -125,13 +126,28 @@ TEST_CASE("questions about items are refused for each wrong field", "[grpc]") {
   });
 }
 
-TEST_CASE("a checkpoint is refused without a folder", "[grpc]") {
+TEST_CASE("a checkpoint is refused without a folder, and a cut also for its experiment and its tables", "[grpc]") {
   const RefusalFixture fixture;
-  testing::CheckEveryField(*v1::CheckpointRequest::descriptor(), {}, AnyValue());
+  testing::CheckEveryField(*v1::CheckpointRequest::descriptor(), {"experiment_id"},
+                           {{"cut", "zero asks for no cut, others are names"},
+                            {"kept_cuts", "numbers without a cut are no error"},
+                            {"begin_anew", "both are choices"}});
   testing::CheckEveryField(*v1::DescribeRequest::descriptor(), {}, AnyValue());
-  testing::CheckRefused(
-      fixture, [&] { return fixture.Call(&v1::ReplayService::Stub::Checkpoint, v1::CheckpointRequest()).status(); },
-      absl::StatusCode::kFailedPrecondition, "no_data_folder");
+  const auto refused = [&](const v1::CheckpointRequest& request, absl::StatusCode code, const std::string& reason) {
+    testing::CheckRefused(
+        fixture, [&] { return fixture.Call(&v1::ReplayService::Stub::Checkpoint, request).status(); }, code, reason);
+  };
+  v1::CheckpointRequest request;
+  refused(request, absl::StatusCode::kFailedPrecondition, "no_data_folder");
+  request.set_cut(1);  // Of the experiment "", whose tables have no durability.
+  refused(request, absl::StatusCode::kFailedPrecondition, "bad_configuration");
+  request.set_experiment_id("x");
+  refused(request, absl::StatusCode::kFailedPrecondition, "no_data_folder");
+  for (const char* const name : {"../x", ".x", "a/b", "a\nb"}) {
+    CAPTURE(name);
+    request.set_experiment_id(name);
+    refused(request, kInvalid, "bad_name");
+  }
 }
 
 // Sends these bytes as the first message of a call of any kind.
@@ -140,6 +156,29 @@ absl::Status SendBytes(const RefusalFixture& fixture, const std::string& method,
   const RawStream stream(fixture.address(), "/waggle.v1.ReplayService/" + method);
   stream.peer->Send(grpc::ByteBuffer(&slice, 1));
   return stream.seen->AwaitEnd();
+}
+
+// A message whose first text, also in a message of it, is a byte that is not UTF-8. Empty if it has no text.
+std::string NoUtf8In(const google::protobuf::Descriptor& message) {
+  const auto field = [](int number, const std::string& content) {
+    REQUIRE(number < 16);
+    REQUIRE(content.size() < 128);
+    return absl::StrCat(std::string(1, static_cast<char>(number << 3 | 2)),
+                        std::string(1, static_cast<char>(content.size())), content);
+  };
+  for (int i = 0; i < message.field_count(); ++i) {
+    if (message.field(i)->type() == google::protobuf::FieldDescriptor::TYPE_STRING) {
+      return field(message.field(i)->number(), "\xFF");
+    }
+  }
+  for (int i = 0; i < message.field_count(); ++i) {
+    if (message.field(i)->type() == google::protobuf::FieldDescriptor::TYPE_MESSAGE) {
+      if (const std::string inner = NoUtf8In(*message.field(i)->message_type()); !inner.empty()) {
+        return field(message.field(i)->number(), inner);
+      }
+    }
+  }
+  return "";
 }
 
 TEST_CASE("every method refuses malformed and too large messages", "[grpc]") {
@@ -157,10 +196,9 @@ TEST_CASE("every method refuses malformed and too large messages", "[grpc]") {
     testing::CheckRefused(
         fixture, [&] { return SendBytes(fixture, method, "\x0A\x7F"); }, kInvalid, "malformed_message");
     // Well formed, but not UTF-8.
-    const bool has_text = service.method(i)->input_type()->field_count() > 0;
-    if (has_text) {
+    if (const std::string text = NoUtf8In(*service.method(i)->input_type()); !text.empty()) {
       testing::CheckRefused(
-          fixture, [&] { return SendBytes(fixture, method, "\x0A\x01\xFF"); }, kInvalid, "malformed_message");
+          fixture, [&] { return SendBytes(fixture, method, text); }, kInvalid, "malformed_message");
     }
     // More than any request may have beside its data.
     v1::ExportRequest large;

@@ -19,12 +19,15 @@ using testing::ValueOf;
 
 // A replay server, a hub of one run, and an order of that.
 struct Fixture {
-  explicit Fixture(testing::ParamServer* the_hub) : hub(the_hub) {
+  explicit Fixture(testing::ParamServer* the_hub, const std::string& data_dir = "",
+                   const std::optional<FailedReturn>& failed = std::nullopt)
+      : hub(the_hub) {
     hub->Start();
     ReplayServerOptions options;
     options.listen = "127.0.0.1:0";
+    options.data_dir = data_dir;
     server = ValueOf(ReplayServer::Start(options, &metrics));
-    work = std::make_unique<ReplayWork>(hub->address, server->address(), server.get(), stop);
+    work = std::make_unique<ReplayWork>(hub->address, server->address(), server.get(), stop, failed);
     order.experiment_id = "first-1";
     order.role = Role::kReplayServer;
     hub->Order(order.role, "replay-server-1-ab-7");
@@ -142,6 +145,52 @@ TEST_CASE("A replay server names the experiments whose tables it keeps, and drop
   CHECK(fixture.work->Kept() == std::vector<std::string>{"first-1", "second-2"});
   fixture.work->Discard("first-1");
   CHECK(fixture.work->Kept() == std::vector<std::string>{"second-2"});
+}
+
+TEST_CASE("A replay server that must go back to a cut leaves, and starts again with its tables", "[grpc]") {
+  const testing::TemporaryFolder folder;
+  testing::ParamServer hub;
+  hub.hub_options.restoration = Restoration{3, "token"};
+  Fixture fixture(&hub, folder.path());
+  fixture.Begin();
+  fixture.thread.Join();
+  CHECK(fixture.ended == absl::OkStatus());
+  CHECK(fixture.stop.StopRequested());
+  const std::optional<CutReturn> cut = fixture.work->return_to();
+  REQUIRE(cut.has_value());
+  CHECK(cut->experiment == "first-1");
+  CHECK(cut->number == 3);
+  CHECK(cut->token == "token");
+}
+
+TEST_CASE("A replay server that cannot go back to a cut gives the order up with the reason", "[grpc]") {
+  const testing::TemporaryFolder folder;
+  testing::ParamServer hub;
+  hub.hub_options.restoration = Restoration{3, "token"};
+  SECTION("it has no folder") {
+    Fixture fixture(&hub);
+    fixture.Begin();
+    fixture.thread.Join();
+    CHECK(fixture.ended.code() == absl::StatusCode::kFailedPrecondition);
+    CHECK_FALSE(fixture.work->return_to().has_value());
+  }
+  SECTION("it has tables of another experiment") {
+    Fixture fixture(&hub, folder.path());
+    fixture.Write("second-2");
+    fixture.Begin();
+    fixture.thread.Join();
+    CHECK(fixture.ended.code() == absl::StatusCode::kFailedPrecondition);
+    CHECK_THAT(std::string(fixture.ended.message()), Catch::Contains("second-2"));
+    CHECK_FALSE(fixture.work->return_to().has_value());
+  }
+  SECTION("it has tried") {
+    Fixture fixture(&hub, folder.path(),
+                    FailedReturn{{"first-1", 3, "token"}, absl::DataLossError("a file is damaged")});
+    fixture.Begin();
+    fixture.thread.Join();
+    CHECK(fixture.ended == absl::DataLossError("a file is damaged"));
+    CHECK_FALSE(fixture.work->return_to().has_value());
+  }
 }
 
 TEST_CASE("A folder's name is made up once, and kept there", "[unit]") {

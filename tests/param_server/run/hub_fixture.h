@@ -56,6 +56,7 @@ struct HubFixture {
       options.note = note;
     }
     options.resumed = resumed;
+    options.restoration = restoration;
     absl::StatusOr<std::unique_ptr<Hub>> created = Hub::Create(options, plan, state.get(), models.get());
     hub = created.ok() ? *std::move(created) : nullptr;
     if (hub != nullptr) {
@@ -105,6 +106,7 @@ struct HubFixture {
   int64_t learners = 1;                      // For the next hub.
   bool keeps_items = false;                  // For the next hub.
   bool resumed = false;
+  std::optional<Restoration> restoration;        // For the next hub.
   std::function<void(const std::string&)> note;  // For the next hub; called under its lock.
   Metrics metrics;
   absl::Time now = absl::FromUnixSeconds(1'000'000);

@@ -491,6 +491,21 @@ TEST_CASE("No items are lost with a replay server that leaves a run that is over
                      [](const std::string& note) { return absl::StrContains(note, "are lost"); }));
 }
 
+TEST_CASE("Each replay server of a run that goes back to a cut is told once, and no other worker is", "[unit]") {
+  HubFixture fixture;
+  fixture.restoration = Restoration{3, "token"};
+  fixture.Restart();
+  CHECK(fixture.Join("learner", Role::kLearner).assignment.restoration == std::nullopt);
+  CHECK(fixture.Join("first", Role::kReplayServer).assignment.restoration == fixture.restoration);
+  CHECK(fixture.Join("second", Role::kReplayServer).assignment.restoration == fixture.restoration);
+  // It has started again with the tables of the cut.
+  CHECK(fixture.Join("first", Role::kReplayServer, "host:1").assignment.restoration == std::nullopt);
+  CHECK(ValueOf(fixture.Beat("second")).restoration == fixture.restoration);
+  // It has lost its disk: another server gets its seat, and cannot go back.
+  fixture.hub->Dismiss("first", "it was silent");
+  CHECK(fixture.Join("third", Role::kReplayServer).assignment.restoration == std::nullopt);
+}
+
 TEST_CASE("The overview shows all workers and this process", "[unit]") {
   Fixture fixture;
   fixture.metrics.Add("models_pushed", 3);

@@ -269,6 +269,30 @@ TEST_CASE("numbers of a running experiment are set, and wrong ones are refused",
   REQUIRE_CODE(client.Ask(&Stub::Set, set).status(), absl::StatusCode::kNotFound);
 }
 
+TEST_CASE("an experiment that does not run gets no cut, and one without cuts lists none", "[grpc]") {
+  const HubServer hub;
+  Client client(hub);
+  v1::SubmitRequest submission;
+  submission.set_effective_yaml("experiment: {name: x}\nalgorithm: {name: apex_dqn}\nstop: {max_env_steps: 1}\n");
+  const auto submitted = ValueOf(client.Ask(&Stub::Submit, submission));
+  v1::CheckpointExperimentRequest checkpoint;
+  checkpoint.set_id(submitted.id());
+  CHECK(absl::IsFailedPrecondition(client.Ask(&Stub::Checkpoint, checkpoint).status()));
+  v1::CutsRequest ask;
+  ask.set_id(submitted.id());
+  const auto cuts = ValueOf(client.Ask(&Stub::Cuts, ask));
+  CHECK(cuts.cuts_size() == 0);
+  CHECK(cuts.in_progress() == 0);
+  checkpoint.set_id("none-1");
+  CHECK(absl::IsNotFound(client.Ask(&Stub::Checkpoint, checkpoint).status()));
+  ask.set_id("none-1");
+  CHECK(absl::IsNotFound(client.Ask(&Stub::Cuts, ask).status()));
+  v1::ResumeExperimentRequest resume;
+  resume.set_id(submitted.id());
+  resume.set_cut(4);
+  CHECK_FALSE(client.Ask(&Stub::Resume, resume).ok());
+}
+
 TEST_CASE("experiments are listed by page and by state", "[grpc]") {
   const HubServer hub;
   Client client(hub);
