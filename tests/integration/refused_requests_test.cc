@@ -139,7 +139,7 @@ TEST_CASE("a checkpoint is refused without a folder, and a cut also for its expe
   };
   v1::CheckpointRequest request;
   refused(request, absl::StatusCode::kFailedPrecondition, "no_data_folder");
-  request.set_cut(1);  // Of the experiment "", whose tables have no durability.
+  request.set_cut(1);  // The tables of the experiment "" have no durability.
   refused(request, absl::StatusCode::kFailedPrecondition, "bad_configuration");
   request.set_experiment_id("x");
   refused(request, absl::StatusCode::kFailedPrecondition, "no_data_folder");
