@@ -118,6 +118,11 @@ bool HostState::IsClosing(const std::string& id) {
          (pending != pending_runs.end() && pending->second.opening && IsOver(records.at(id).state));
 }
 
+bool HostState::ReturnsToCut(const std::string& id) const {
+  const auto pending = pending_runs.find(id);
+  return pending != pending_runs.end() && pending->second.returns;
+}
+
 RunState HostState::StateOf(const ExperimentRecord& record) const {
   const auto active = active_runs.find(record.id);
   return active == active_runs.end() ? record.state : active->second.run->hub()->run_state();

@@ -59,6 +59,7 @@ struct AttendCall {
 struct PendingRun {
   std::optional<RunNeeds> needs;  // Absent if the experiment cannot be parsed any more.
   bool opening = false;           // The executor opens it, also if it is stopped meanwhile.
+  bool returns = false;           // It goes back to a cut, once the workers of before have ended.
   std::string waits_for;          // In words.
   std::string told;               // The last waits_for in its events, noted at told_at.
   absl::Time told_at = absl::InfinitePast();
@@ -105,6 +106,8 @@ struct HostState {
   std::optional<ExperimentRecord> RecordUnlessOver(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex);
   // True if the experiment is over and its run is still open, being opened or being closed.
   bool IsClosing(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // True while the experiment waits to go back to a cut.
+  bool ReturnsToCut(const std::string& id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   RunState StateOf(const ExperimentRecord& record) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   v1::ExperimentInfo View(const ExperimentRecord& record) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 

@@ -26,19 +26,15 @@ absl::StatusOr<std::unique_ptr<WeightsFolder>> OpenWeights(const std::string& fo
 
 // Returns to a cut if that was asked for, and fills in the hub's options about cuts.
 // True if the run has gone back to one.
-absl::StatusOr<bool> PrepareCuts(bool return_to_newest, CutFolder* folder, HubOptions* hub) {
-  WAGGLE_ASSIGN_OR_RETURN(std::vector<CutFacts> cuts, folder->List());
-  if (return_to_newest && !cuts.empty()) {
-    WAGGLE_RETURN_IF_ERROR(folder->RequestReturn(cuts.back().number));
-  }
+absl::StatusOr<bool> PrepareCuts(CutFolder* folder, HubOptions* hub) {
   WAGGLE_ASSIGN_OR_RETURN(const bool returned, folder->ReturnIfRequested());
   WAGGLE_ASSIGN_OR_RETURN(hub->restoration, folder->restoration());
   if (returned) {
     WAGGLE_ASSIGN_OR_RETURN(const std::optional<TurnState> turns, folder->Turns(hub->restoration->cut));
     hub->turns = turns.value_or(TurnState());
     WAGGLE_ASSIGN_OR_RETURN(hub->earlier_counters, folder->Counters(hub->restoration->cut));
-    WAGGLE_ASSIGN_OR_RETURN(cuts, folder->List());
   }
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<CutFacts> cuts, folder->List());
   for (const CutFacts& cut : cuts) {
     hub->cuts.push_back(cut.number);
   }
@@ -73,7 +69,7 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRun::Open(OpenRunOptions options) {
   run->cuts_ =
       std::make_unique<CutFolder>(CutFolder::Options{options.folder, options.output_folder, options.plan.cuts.keep});
   HubOptions hub;
-  WAGGLE_ASSIGN_OR_RETURN(run->returned_, PrepareCuts(options.return_to_cut, run->cuts_.get(), &hub));
+  WAGGLE_ASSIGN_OR_RETURN(run->returned_, PrepareCuts(run->cuts_.get(), &hub));
   WAGGLE_ASSIGN_OR_RETURN(run->state_, HubState::Open(options.folder));
   WAGGLE_RETURN_IF_ERROR(run->state_->Adopt(options.plan.yaml));
   if (options.resume) {

@@ -28,8 +28,6 @@ struct OpenRunOptions {
   std::function<void(const std::string& text)> note;  // See HubOptions.
   // A run that is over goes on.
   bool resume = false;
-  // A run that was under way goes back to its newest cut, if it has one.
-  bool return_to_cut = false;
   OrderFigures* figures = nullptr;  // See ExperimentHostOptions, as the next one.
   std::function<void(const std::string& run_folder, const std::string& log)> draw_curves;
 };
@@ -47,6 +45,8 @@ class OpenRun {
   Hub* hub() { return hub_.get(); }
   // True if the run has gone back to a cut: workers of before have no part in it.
   bool returned() const { return returned_; }
+  // The run has begun, and need not go back again when it is next opened.
+  absl::Status EndReturn() const { return returned_ ? cuts_->EndReturn() : absl::OkStatus(); }
   // Keeps the run alive.
   static std::shared_ptr<RunServices> Services(const std::shared_ptr<OpenRun>& run) {
     return std::shared_ptr<RunServices>(run, &run->services_);

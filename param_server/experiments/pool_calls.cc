@@ -41,11 +41,11 @@ v1::AttendResponse AnswerFor(HostState* host, const std::string& worker_id) ABSL
     for (const auto& [number, order] : member->orders) {
       *answer.add_orders() = ToProto(order);
     }
-    // Workers of an experiment whose run is not open yet keep their orders.
+    // Workers of an experiment whose run is not open yet keep their orders, unless it goes back to a cut.
     for (const v1::HeldOrder& held : member->attendance.held()) {
       const auto record = host->records.find(held.order().experiment_id());
       if (!held.ended() && record != host->records.end() && record->second.state == RunState::kRunning &&
-          host->active_runs.count(record->first) == 0) {
+          host->active_runs.count(record->first) == 0 && !host->ReturnsToCut(record->first)) {
         *answer.add_orders() = held.order();
       }
     }

@@ -77,8 +77,6 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRunOf(HostState* host, const Experi
   options.figures = host->options.figures;
   options.draw_curves = host->options.draw_curves;
   options.resume = record.state == RunState::kQueued && record.attempts > 0;
-  // A run in lock-step is only reproducible if all of its processes go on from one state.
-  options.return_to_cut = record.state == RunState::kRunning && experiment.experiment.deterministic;
   return OpenRun::Open(std::move(options));
 }
 
@@ -112,6 +110,7 @@ absl::Status BeginOpen(HostState* host, const std::string& id, std::shared_ptr<O
                                                   : restored ? "goes on with a parameter server that has started again"
                                                   : resumed  ? "goes on"
                                                              : "begins"));
+  WAGGLE_RETURN_IF_ERROR(active.run->EndReturn());
   LogInfo("experiment ", id, restored || resumed ? " goes on" : " begins", ", its files go to ", record.output_folder);
   needs.priority = record.priority;  // It may have changed meanwhile.
   MutexLock lock(&host->mutex);
@@ -217,30 +216,17 @@ void SaveReplayStorage(HostState* host) {
   }
 }
 
-// A user asks for it by a file, because that is done once: the hub may start again later, with its workers alive.
-absl::Status ReturnToCutsIfAsked(HostState* host) {
-  const std::string asked = absl::StrCat(host->options.data_folder, "/", kReturnToCuts);
-  std::error_code error;
-  if (!std::filesystem::exists(asked, error)) {
-    return absl::OkStatus();
-  }
-  std::vector<ExperimentRecord> running;
-  {
-    MutexLock lock(&host->mutex);
-    for (const auto& [id, pending] : host->pending_runs) {
-      if (host->records.at(id).state == RunState::kRunning) {
-        running.push_back(host->records.at(id));
-      }
-    }
-  }
-  for (const ExperimentRecord& record : running) {
-    const CutFolder folder({absl::StrCat(host->RunFolder(record.id), "/hub"), record.output_folder});
+// Lets a run of an earlier hub go back to its newest cut, if it has one. Sets whether it goes back to one.
+absl::Status ReturnToCut(HostState* host, const ExperimentRecord& record, bool wanted, bool* returns) {
+  const CutFolder folder({absl::StrCat(host->RunFolder(record.id), "/hub"), record.output_folder});
+  if (wanted) {
     WAGGLE_ASSIGN_OR_RETURN(const std::vector<CutFacts> cuts, folder.List());
     if (!cuts.empty()) {
       WAGGLE_RETURN_IF_ERROR(folder.RequestReturn(cuts.back().number));
     }
   }
-  return RemoveAll(asked);
+  *returns = folder.IsReturnRequested();
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -266,6 +252,10 @@ absl::Status LoadExperiments(HostState* host) {
     }
     host->Add(std::move(record));
   }));
+  // A user asks for it by a file, because that is done once: the hub may start again later, with its workers alive.
+  const std::string asked = absl::StrCat(host->options.data_folder, "/", kReturnToCuts);
+  std::error_code error;
+  const bool all_return = std::filesystem::exists(asked, error);
   std::vector<ExperimentRecord> begin;
   {
     MutexLock lock(&host->mutex);
@@ -276,11 +266,18 @@ absl::Status LoadExperiments(HostState* host) {
   for (const ExperimentRecord& record : begin) {
     WAGGLE_ASSIGN_OR_RETURN(const ExperimentTexts texts, host->store->Texts(record.id));
     if (const auto experiment = host->Parse(record, texts.effective_yaml); experiment.ok()) {
+      bool returns = false;
+      if (record.state == RunState::kRunning) {
+        // A run in lock-step is only reproducible if all of its processes go on from one state.
+        WAGGLE_RETURN_IF_ERROR(ReturnToCut(host, record, all_return || experiment->experiment.deterministic, &returns));
+      }
       MutexLock lock(&host->mutex);
-      host->pending_runs.at(record.id).needs = host->Needs(record, *experiment);
+      PendingRun& pending = host->pending_runs.at(record.id);
+      pending.needs = host->Needs(record, *experiment);
+      pending.returns = returns;
     }
   }
-  return ReturnToCutsIfAsked(host);
+  return all_return ? RemoveAll(asked) : absl::OkStatus();
 }
 
 absl::Status BeginRun(HostState* host, const std::string& id) {

@@ -78,7 +78,7 @@ struct PoolRun {
   RunNeeds needs;
   std::vector<PoolGroup> groups;
   absl::Time begun;
-  bool restored = false;  // An earlier hub had given its seats.
+  bool restored = false;  // An earlier hub had given its seats, and their workers may go on.
   bool closed = false;    // No more seats are given.
 
   int64_t Seated() const;

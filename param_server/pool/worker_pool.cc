@@ -123,7 +123,8 @@ void WorkerPool::TakeHeld(PoolMember* member, const v1::HeldOrder& held, absl::T
   const auto run = state_.runs.find(order.experiment_id);
   PoolGroup* const group = state_.FindGroup(order.experiment_id, order.role);
   if (held.ended() || order.number >= first_number_ || group == nullptr || run->second.closed ||
-      ToProto(group->needs.kind) != member->attendance.kind() || order.index >= group->needs.most) {
+      !run->second.restored || ToProto(group->needs.kind) != member->attendance.kind() ||
+      order.index >= group->needs.most) {
     return;
   }
   const auto seat = group->seats.find(order.index);

@@ -100,7 +100,8 @@ class WorkerPool {
   // Takes time in proportion to the members and seats.
   PoolSlots CountSlots() const { return PoolSlots(state_); }
 
-  // Its seats are given from now on. `replay_storage`: PoolRun::ReplayStorage. `restored`: it ran with an earlier hub.
+  // Its seats are given from now on. `replay_storage`: PoolRun::ReplayStorage. `restored`: it ran with an earlier hub,
+  // whose workers go on.
   void Begin(const RunNeeds& needs, const std::map<int64_t, std::string>& replay_storage, bool restored);
   // Changes the priority of an experiment that has begun; does nothing for another.
   void SetPriority(const std::string& experiment_id, int64_t priority);

@@ -244,6 +244,16 @@ absl::Status CutFolder::RequestReturn(uint64_t cut) const {
   return WriteFileAtomically(Path(kRequested), absl::StrCat(cut, " ", absl::Hex(token, absl::kZeroPad16), "\n"));
 }
 
+bool CutFolder::IsReturnRequested() const {
+  std::error_code ignored;
+  return fs::exists(Path(kRequested), ignored);
+}
+
+absl::Status CutFolder::EndReturn() const {
+  WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(kRequested)));
+  return SyncFolder(options_.folder + "/cuts");
+}
+
 absl::StatusOr<std::optional<Restoration>> CutFolder::restoration() const {
   const absl::StatusOr<std::string> text = ReadSmallFile(Path(kRestored), kMostBytes);
   if (absl::IsNotFound(text.status())) {
@@ -292,7 +302,6 @@ absl::StatusOr<bool> CutFolder::ReturnIfRequested() const {
     }
   }
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(Path(kRestored), *text));
-  WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(kRequested)));
   LogInfo("the run goes back to cut ", number, ", of learner step ", cut.facts.learner_steps);
   return true;
 }

@@ -56,10 +56,14 @@ class CutFolder {
 
   // The run goes back to the cut when it is next opened. NOT_FOUND if there is no such cut.
   absl::Status RequestReturn(uint64_t cut) const;
+  bool IsReturnRequested() const;
   // Goes back to the cut that was requested, if one was: later checkpoints and cuts are removed, and in lock-step the
-  // record, the best weights and the figures become those of the cut. Can be repeated after a crash. DATA_LOSS if a
-  // part is damaged, NOT_FOUND if one is missing. Returns true if the run has gone back.
+  // record, the best weights and the figures become those of the cut. Can be repeated, and must be after a crash before
+  // EndReturn. DATA_LOSS if a part is damaged, NOT_FOUND if one is missing, UNAVAILABLE while the learner of before
+  // works. Returns true if the run has gone back.
   absl::StatusOr<bool> ReturnIfRequested() const;
+  // The run has begun from the cut.
+  absl::Status EndReturn() const;
   // The newest return to a cut; absent if there was none.
   absl::StatusOr<std::optional<Restoration>> restoration() const;
   // The turns of a run in lock-step at a cut. Absent if the cut has none.

@@ -78,7 +78,11 @@ TEST_CASE("a run that goes back to a cut has its checkpoint, and neither later o
   CHECK_FALSE(ValueOf(run.cuts().ReturnIfRequested()));
   CHECK(run.NewestStep() == 250);
   REQUIRE_OK(run.cuts().RequestReturn(1));
+  CHECK(run.cuts().IsReturnRequested());
   CHECK(ValueOf(run.cuts().ReturnIfRequested()));
+  CHECK(ValueOf(run.cuts().ReturnIfRequested()));  // The hub died before the run had begun.
+  REQUIRE_OK(run.cuts().EndReturn());
+  CHECK_FALSE(run.cuts().IsReturnRequested());
   CHECK(run.NewestStep() == 100);
   CHECK(run.Numbers() == std::vector<uint64_t>{1});
   const auto first = ValueOf(run.cuts().restoration());

@@ -492,7 +492,7 @@ TEST_CASE("No items are lost with a replay server that leaves a run that is over
 }
 
 TEST_CASE("Each replay server of a run that goes back to a cut is told once, and no other worker is", "[unit]") {
-  HubFixture fixture;
+  Fixture fixture;
   fixture.restoration = Restoration{3, "token"};
   fixture.Restart();
   CHECK(fixture.Join("learner", Role::kLearner).assignment.restoration == std::nullopt);
