@@ -8,6 +8,8 @@ RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends prometheus \
     && apt-get clean && rm -rf /var/lib/apt/lists/*
 COPY prometheus/prometheus.yml prometheus/alerts.yml /etc/waggle/
+# The same for processes without certificates.
+RUN sed '/scheme: https/,/server_name:/d' /etc/waggle/prometheus.yml > /etc/waggle/plain.yml
 # As in the other images: the first container that mounts the volume gives it its owner.
 RUN groupadd --gid 10001 waggle \
     && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin waggle \

@@ -108,7 +108,7 @@ absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
   if (!options.web.empty()) {
     WAGGLE_ASSIGN_OR_RETURN(web, WebServer::Start(options.web, &web_source));
     WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(web_file, web->address() + "\n"));
-    LogInfo("the web page is at http://", web->address(), "/");
+    LogInfo("the web page is at ", web->scheme(), "://", web->address(), "/");
   }
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(address_file, server->address() + "\n"));
   LogInfo("serving at ", server->address());

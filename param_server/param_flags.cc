@@ -90,8 +90,8 @@ void AddParamFlags(CLI::App* app, ParamFlags* flags) {
   AddServingFlag(app, "--web", &flags->web,
                  "hub: serve a web page of the pool, the queue and the experiments at this address, such as "
                  "127.0.0.1:7080; port 0 takes a free one, which is written to the file \"web_address\" in --data-dir. "
-                 "Every program that reaches the address can read the page. Only users of this machine can change "
-                 "experiments. By default there is no page");
+                 "With --tls it speaks HTTPS and asks for a token. Without, every program that reaches the address can "
+                 "read the page, and only users of this machine can change experiments. By default there is no page");
   AddServerSecurityFlags(app, &flags->security);
   AddMetricsFlag(app, &flags->metrics_listen);
   AddCommonFlags(app, &flags->log);

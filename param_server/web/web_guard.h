@@ -13,9 +13,10 @@ bool IsLoopbackAddress(absl::string_view address);
 // True for a Host header, or the host of an Origin, that names this machine: "localhost:8080", "127.0.0.1", "[::1]:80".
 bool IsLoopbackHost(absl::string_view host);
 
-// PERMISSION_DENIED unless a request that changes something comes from a user of this machine: directly, from its
-// loopback address, to a loopback name, and if a page has sent it from a page of this server. The last two keep pages
-// of other sites out, also those whose name has been made to point here.
+// PERMISSION_DENIED unless a request that changes something comes by TLS, so that the HTTP server has let its caller
+// in, or from a user of this machine: directly, from its loopback address, to a loopback name, and if a page has sent
+// it from a page of this server. The last two keep pages of other sites out, also those whose name has been made to
+// point here.
 absl::Status CheckMayChange(const HttpRequest& request);
 
 }  // namespace waggle

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
-#include "common/net/security/security.h"
 #include "param_server/web/assets.h"
 #include "param_server/web/web_answer.h"
 #include "param_server/web/web_guard.h"
@@ -39,10 +38,10 @@ absl::StatusOr<std::unique_ptr<WebServer>> WebServer::Start(const std::string& l
   routes.Get("/api/*", api);
   routes.Post("/api/*", api);
   HttpServerOptions options;
+  options.flag = "--web";
   options.threads = 8;            // Some may wait for replay servers.
   options.max_connections = 256;  // A browser opens up to six, and a page asks for several things at once.
   WAGGLE_ASSIGN_OR_RETURN(web->server_, HttpServer::Start(listen, std::move(routes), options));
-  WAGGLE_RETURN_IF_ERROR(ProcessSecurity().AllowPlainText("--web", listen, /*has_tls=*/false));
   return web;
 }
 

@@ -15,6 +15,7 @@ class WebServer {
   // Listens on HOST:PORT. `source` outlives it. Errors as HttpServer::Start.
   static absl::StatusOr<std::unique_ptr<WebServer>> Start(const std::string& listen, WebSource* source);
 
+  const char* scheme() const { return server_->scheme(); }  // "http" or "https".
   // With the port that was taken.
   const std::string& address() const { return server_->address(); }
 

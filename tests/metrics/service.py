@@ -3,6 +3,7 @@
 import os
 import pathlib
 import socket
+import ssl
 import subprocess
 import time
 import urllib.error
@@ -28,10 +29,18 @@ def eventually(what, condition):
     raise AssertionError(f"{what}: it did not happen within {PATIENCE} s")
 
 
-def get(address, path):
-    """The status and the text at http://ADDRESS/PATH; (0, "") if there is no answer."""
+def get(address, path, certificates=None, headers={}, data=None):
+    """The status and the text at http://ADDRESS/PATH; (0, "") if there is no answer. With a folder of certificates it
+    comes by https, with the certificate there if there is one. With data it is a POST."""
+    context, scheme = None, "http"
+    if certificates is not None:
+        scheme, context = "https", ssl.create_default_context(cafile=certificates / "ca.crt")
+        context.check_hostname = False  # Servers share the name server.waggle.
+        if (certificates / "tls.crt").exists():
+            context.load_cert_chain(certificates / "tls.crt", certificates / "tls.key")
     try:
-        with urllib.request.urlopen(f"http://{address}{path}", timeout=20) as answer:
+        request = urllib.request.Request(f"{scheme}://{address}{path}", headers=headers, data=data)
+        with urllib.request.urlopen(request, timeout=20, context=context) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()

@@ -46,10 +46,10 @@ struct Fixture {
     REQUIRE_OK(writer->Append(testing::SimpleBlock(0, 10), StopToken()));
     REQUIRE_OK(writer->Flush(absl::Seconds(30)));
   }
-  // The hub's view of the server; null before it has joined.
+  // The hub's view of the server; null before it has joined with its address.
   const WorkerView* Find(const HubOverview& overview) const {
     for (const WorkerView& worker : overview.workers) {
-      if (worker.introduction.role == Role::kReplayServer) {
+      if (worker.introduction.role == Role::kReplayServer && !worker.introduction.address.empty()) {
         return &worker;
       }
     }

@@ -6,7 +6,9 @@ usage: security_test.py BIN
 BIN is the folder of the executables. Exits with 77, for "skipped", if openssl or the Python client's packages are missing.
 """
 
+import base64
 import importlib.util
+import json
 import os
 import pathlib
 import re
@@ -43,9 +45,9 @@ def certificates(folder, days=2):
                    env=dict(os.environ, DAYS=str(days)))
 
 
-def refusals(address):
+def refusals(address, certificates):
     """The counts of refused calls by reason, at an address of metrics."""
-    text = get(address, "/metrics")[1]
+    text = get(address, "/metrics", certificates)[1]
     return {reason: int(float(count)) for reason, count in
             re.findall(r'^waggle_security_refused_total\{reason="(\w+)"\} (\S+)$', text, re.MULTILINE)}
 
@@ -65,6 +67,8 @@ class SecurityTest(unittest.TestCase):
         certificates(cls.folder / "other")
         shutil.copytree(cls.folder / "certificates/ca", cls.folder / "expired/ca")
         certificates(cls.folder / "expired", days=-1)
+        cls.reader = cls.folder / "certificates/reader"
+        cls.web = free_address()
         cls.tokens = {}
         lines = ["callers:"]
         for name, role in {"ann": "submitter", "rita": "reader"}.items():
@@ -78,7 +82,7 @@ class SecurityTest(unittest.TestCase):
         cls.access = cls.folder / "access.yaml"
         cls.access.write_text("\n".join(lines) + "\n")
         worker = ["--tls", str(cls.folder / "certificates/worker"), "--access", str(cls.access)]
-        hub = ["--tls", str(cls.folder / "certificates/hub"), "--access", str(cls.access)]
+        hub = ["--tls", str(cls.folder / "certificates/hub"), "--access", str(cls.access), "--web", cls.web]
         cls.service = Service(BIN, cls.folder, {
             part: hub if part == "hub" else worker
             for part in ("hub", "replay", "learner", "actor", "evaluator", "reducer")})
@@ -115,7 +119,7 @@ class SecurityTest(unittest.TestCase):
         self.assertIn('"owner": "ann"', listed.stdout)  # Quotas are those of the caller.
 
     def test_2_callers_without_the_right_are_refused_in_one_sentence(self):
-        before = refusals(self.service.metrics["hub"])
+        before = refusals(self.service.metrics["hub"], self.reader)
         ca = str(self.folder / "certificates/ca")
         self.assert_refused(self.service.waggle("list", "--tls", ca), "got neither a certificate nor a token")
         wrong = self.folder / "wrong.token"
@@ -126,12 +130,12 @@ class SecurityTest(unittest.TestCase):
         self.assert_refused(self.as_person("rita", "submit", str(self.folder / "secured.yaml")), "rita", "submitter")
         self.assert_refused(self.as_("worker", "submit", str(self.folder / "secured.yaml")), "submitter")
         self.assertEqual(self.as_("reader", "status").returncode, 0)
-        after = refusals(self.service.metrics["hub"])
+        after = refusals(self.service.metrics["hub"], self.reader)
         for reason, least in {"no_caller": 1, "unknown_token": 1, "role": 2}.items():
             self.assertGreaterEqual(after[reason] - before[reason], least, reason)
 
     def test_3_certificates_that_are_not_valid_are_refused(self):
-        before = refusals(self.service.metrics["hub"])
+        before = refusals(self.service.metrics["hub"], self.reader)
         self.assert_refused(self.service.waggle("list", "--tls", str(self.folder / "expired/worker")), "expired")
         self.assert_refused(self.service.waggle("list", "--tls", str(self.folder / "other/worker")), "certificate")
         self.assert_refused(self.service.waggle("list"), self.service.hub)
@@ -144,7 +148,7 @@ class SecurityTest(unittest.TestCase):
                 shutil.copy(self.folder / "certificates/ca/ca.crt", mixed)
                 self.assertNotIn("experiments", self.raw_list(mixed))
         after = eventually("handshakes are counted", lambda: (lambda counts: counts["handshake"] > before["handshake"] + 1
-                                                              and counts)(refusals(self.service.metrics["hub"])))
+                                                              and counts)(refusals(self.service.metrics["hub"], self.reader)))
         self.assertGreater(after["handshake"], before["handshake"])
 
     def raw_list(self, folder, metadata=()):
@@ -192,6 +196,22 @@ class SecurityTest(unittest.TestCase):
             done = subprocess.run(["openssl", "s_client", version, "-cipher", "ALL:@SECLEVEL=0", "-connect", self.service.hub],
                                   input="", text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             self.assertIn("Cipher is (NONE)", done.stdout)
+
+    def test_5_metrics_and_the_web_page_are_encrypted_and_know_their_callers(self):
+        ca = self.folder / "certificates/ca"
+        for part, address in self.service.metrics.items():
+            self.assertEqual(get(address, "/healthz", ca), (200, "ok\n"), part)
+            self.assertEqual(get(address, "/metrics", ca)[0], 401, part)
+            self.assertEqual(get(address, "/metrics", self.reader)[0], 200, part)
+            self.assertEqual(get(address, "/metrics")[0], 400, part)  # Plain text.
+        self.assertIn("<title>", get(self.web, "/", self.reader)[1])
+        basic = lambda name: {"Authorization": "Basic " + base64.b64encode(
+            f"{name}:{self.tokens[name].read_text().strip()}".encode()).decode()}
+        experiments = json.loads(get(self.web, "/api/experiments", ca, basic("rita"))[1])["experiments"]
+        change = f"/api/experiments/{experiments[0]['id']}/priority?priority=3"
+        self.assertEqual(get(self.web, change, ca, basic("rita"), b"")[0], 403)
+        self.assertEqual(get(self.web, change, ca, {"Origin": "https://other", **basic("ann")}, b"")[0], 403)
+        self.assertNotIn(get(self.web, change, ca, basic("ann"), b"")[0], (401, 403))
 
     def test_6_renewed_certificates_lose_no_item(self):
         import numpy as np
@@ -252,7 +272,7 @@ class SecurityTest(unittest.TestCase):
         self.access.write_text(text)
 
     def test_8_idle_and_hostile_connections_harm_nobody(self):
-        rss = lambda: int(re.search(r"^process_resident_memory_bytes (\S+)$", get(self.service.metrics["hub"], "/metrics")[1],
+        rss = lambda: int(re.search(r"^process_resident_memory_bytes (\S+)$", get(self.service.metrics["hub"], "/metrics", self.reader)[1],
                                     re.MULTILINE)[1].split(".")[0].split("e")[0])
         host, port = self.service.hub.split(":")
         idle = [socket.create_connection((host, int(port))) for _ in range(1000)]

@@ -47,6 +47,7 @@ class TcpSocket {
     return connected_;
   }
   bool connected() const { return connected_; }
+  int descriptor() const { return fd_; }
 
   void Write(const std::string& bytes) { (void)!send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL); }
 

@@ -28,12 +28,14 @@ absl::StatusOr<std::unique_ptr<Monitor>> Monitor::Start(const MonitorOptions& op
   }
   HttpRoutes routes;
   routes.Get("/metrics", [monitor = monitor.get()](const HttpRequest&) { return monitor->Metrics(); });
-  routes.Get("/healthz", [monitor = monitor.get()](const HttpRequest&) { return monitor->Health(); });
-  routes.Get("/readyz", [monitor = monitor.get()](const HttpRequest&) { return monitor->Readiness(); });
-  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(options.listen, std::move(routes));
+  routes.GetByAnyone("/healthz", [monitor = monitor.get()](const HttpRequest&) { return monitor->Health(); });
+  routes.GetByAnyone("/readyz", [monitor = monitor.get()](const HttpRequest&) { return monitor->Readiness(); });
+  HttpServerOptions http;
+  http.flag = "--metrics-listen";
+  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(options.listen, std::move(routes), http);
   WAGGLE_RETURN_IF_ERROR(Annotate(server.status(), "--metrics-listen"));
   monitor->server_ = *std::move(server);
-  LogInfo("serving metrics at http://", monitor->address(), "/metrics");
+  LogInfo("serving metrics at ", monitor->server_->scheme(), "://", monitor->address(), "/metrics");
   return monitor;
 }
 

@@ -1,6 +1,8 @@
 #include "common/net/http/http_connection.h"
 
 #include <netdb.h>
+#include <openssl/err.h>
+#include <openssl/sslerr.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -24,6 +26,12 @@ constexpr size_t kBodyOverhead = 2;
 constexpr int kMostDrains = 64;
 constexpr absl::Duration kDrainTimeout = absl::Seconds(1);
 
+// SSL_read and SSL_write take an int.
+constexpr size_t kMostTlsBytes = size_t{1} << 30;
+
+constexpr char kPlainText[] =
+    "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 36\r\n\r\n"
+    "scheme: got http; wanted https here\n";
 constexpr char kHeaderTooLarge[] =
     "HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
@@ -74,8 +82,13 @@ void AddLength(size_t header_size, std::string* text) {
 
 }  // namespace
 
-HttpConnection::HttpConnection(int socket, int wake, const HttpServerOptions& options)
-    : socket_(socket), wake_(wake), options_(options), read_deadline_(options.read_timeout) {}
+HttpConnection::HttpConnection(int socket, int wake, const HttpServerOptions& options, const TlsServer* tls)
+    : socket_(socket),
+      wake_(wake),
+      options_(options),
+      context_(tls == nullptr ? nullptr : tls->context()),
+      tls_(context_ == nullptr ? nullptr : SSL_new(context_.get()), SSL_free),
+      read_deadline_(options.read_timeout) {}
 
 HttpConnection::~HttpConnection() {
   close(socket_);
@@ -104,7 +117,51 @@ bool HttpConnection::Await(short event, const Deadline& deadline) const {
   }
 }
 
+ssize_t HttpConnection::Repeat(const std::function<int()>& call, const Deadline& deadline) const {
+  for (;;) {
+    ERR_clear_error();
+    const int result = call();
+    if (result > 0) {
+      return result;
+    }
+    const int error = SSL_get_error(tls_.get(), result);
+    if (error == SSL_ERROR_ZERO_RETURN) {
+      return 0;
+    }
+    const bool waits = error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE;
+    if (!waits || !Await(error == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, deadline)) {
+      return -1;
+    }
+  }
+}
+
+bool HttpConnection::ShakeHands() {
+  if (context_ == nullptr) {
+    return true;
+  }
+  if (tls_ == nullptr || SSL_set_fd(tls_.get(), socket_) != 1) {
+    return false;
+  }
+  agreed_ = Repeat([this] { return SSL_accept(tls_.get()); }, read_deadline_) > 0;
+  if (!agreed_ && ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_HTTP_REQUEST) {
+    SendPlain(kPlainText, std::strlen(kPlainText), Deadline(options_.write_timeout));
+    Finish();
+  }
+  ERR_clear_error();
+  return agreed_;
+}
+
+std::vector<std::string> HttpConnection::CertificateNames() const {
+  const std::unique_ptr<X509, void (*)(X509*)> certificate(agreed_ ? SSL_get_peer_certificate(tls_.get()) : nullptr,
+                                                           X509_free);
+  return certificate == nullptr ? std::vector<std::string>() : NamesOf(certificate.get());
+}
+
 ssize_t HttpConnection::Receive(char* to, size_t size) {
+  if (agreed_) {
+    return Repeat([&] { return SSL_read(tls_.get(), to, static_cast<int>(std::min<size_t>(size, kMostTlsBytes))); },
+                  read_deadline_);
+  }
   for (;;) {
     const ssize_t received = recv(socket_, to, size, 0);
     if (received >= 0) {
@@ -156,7 +213,8 @@ ssize_t HttpConnection::Read(char* to, size_t size) {
 }
 
 bool HttpConnection::AwaitReadable() {
-  return returned_ < ahead_.size() || (body_left_ > 0 && Await(POLLIN, read_deadline_));
+  return returned_ < ahead_.size() || (agreed_ && SSL_pending(tls_.get()) > 0) ||
+         (body_left_ > 0 && Await(POLLIN, read_deadline_));
 }
 
 ssize_t HttpConnection::Write(const char* from, size_t size) {
@@ -165,17 +223,42 @@ ssize_t HttpConnection::Write(const char* from, size_t size) {
   }
   size_t written = 0;
   while (written < size) {
-    const ssize_t sent = send(socket_, from + written, size - written, MSG_NOSIGNAL);
-    if (sent >= 0) {
-      written += static_cast<size_t>(sent);
-    } else if (errno != EINTR && ((errno != EAGAIN && errno != EWOULDBLOCK) || !Await(POLLOUT, *write_deadline_))) {
+    const ssize_t sent = Send(from + written, size - written, *write_deadline_);
+    if (sent < 0) {
       return -1;
     }
+    written += static_cast<size_t>(sent);
   }
   return static_cast<ssize_t>(size);
 }
 
+ssize_t HttpConnection::Send(const char* from, size_t size, const Deadline& deadline) {
+  if (!agreed_) {
+    return SendPlain(from, size, deadline);
+  }
+  const ssize_t sent = Repeat(
+      [&] { return SSL_write(tls_.get(), from, static_cast<int>(std::min<size_t>(size, kMostTlsBytes))); }, deadline);
+  return sent > 0 ? sent : -1;
+}
+
+ssize_t HttpConnection::SendPlain(const char* from, size_t size, const Deadline& deadline) const {
+  for (;;) {
+    const ssize_t sent = send(socket_, from, size, MSG_NOSIGNAL);
+    if (sent >= 0) {
+      return sent;
+    }
+    if (errno != EINTR && ((errno != EAGAIN && errno != EWOULDBLOCK) || !Await(POLLOUT, deadline))) {
+      return -1;
+    }
+  }
+}
+
 void HttpConnection::Finish() {
+  if (agreed_) {
+    ERR_clear_error();
+    SSL_shutdown(tls_.get());  // Says that the answer is whole.
+    ERR_clear_error();
+  }
   shutdown(socket_, SHUT_WR);
   const Deadline deadline(kDrainTimeout);
   char piece[kPieceBytes];

@@ -3,23 +3,23 @@
 
 namespace waggle {
 
-const HttpHandler* HttpRoutes::FindIn(const Handlers& handlers, const std::string& path) {
-  if (const auto whole = handlers.find(path); whole != handlers.end()) {
+const HttpRoutes::Route* HttpRoutes::FindIn(const Routes& routes, const std::string& path) {
+  if (const auto whole = routes.find(path); whole != routes.end()) {
     return &whole->second;
   }
-  const HttpHandler* found = nullptr;
+  const Route* found = nullptr;
   size_t longest = 0;
-  for (const auto& [pattern, handler] : handlers) {
+  for (const auto& [pattern, route] : routes) {
     if (pattern.size() > longest && absl::EndsWith(pattern, "/*") &&
         absl::StartsWith(path, absl::string_view(pattern).substr(0, pattern.size() - 1))) {
-      found = &handler;
+      found = &route;
       longest = pattern.size();
     }
   }
   return found;
 }
 
-const HttpHandler* HttpRoutes::Find(const std::string& method, const std::string& path) const {
+const HttpRoutes::Route* HttpRoutes::Find(const std::string& method, const std::string& path) const {
   return method == "GET" || method == "HEAD" ? FindIn(gets_, path) : method == "POST" ? FindIn(posts_, path) : nullptr;
 }
 

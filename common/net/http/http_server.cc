@@ -10,9 +10,11 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/log.h"
+#include "common/base/log_context.h"
 #include "common/base/status_macros.h"
 #include "common/net/http/http_connection.h"
 
@@ -30,6 +32,32 @@ HttpResponse Plain(int status, absl::string_view why) {
   return response;
 }
 
+// The request that this thread answers: the library's request does not name it.
+struct Answered {
+  const HttpConnection* connection = nullptr;
+  Caller caller;  // Without a name on a server of plain text, and for a route that everybody may ask.
+};
+thread_local Answered answered;
+
+// The value of the header Authorization, with a token that came as the password of Basic authorization.
+std::string AuthorizationOf(const httplib::Request& request) {
+  const std::string value = request.get_header_value("Authorization");
+  std::string named;
+  if (!absl::StartsWith(value, "Basic ") || !absl::Base64Unescape(value.substr(6), &named)) {
+    return value;
+  }
+  const size_t end_of_name = named.find(':');
+  return absl::StrCat("Bearer ", named.substr(end_of_name == std::string::npos ? named.size() : end_of_name + 1));
+}
+
+HttpResponse NotLetIn(const absl::Status& why) {
+  HttpResponse refusal = Plain(absl::IsUnauthenticated(why) ? 401 : 403, why.message());
+  if (refusal.status == 401) {
+    refusal.headers.emplace_back("WWW-Authenticate", "Basic realm=\"Waggle: a name, and a token as the password\"");
+  }
+  return refusal;
+}
+
 HttpRequest ToRequest(const httplib::Request& from) {
   HttpRequest request;
   request.method = from.method == "HEAD" ? "GET" : from.method;
@@ -40,6 +68,7 @@ HttpRequest ToRequest(const httplib::Request& from) {
   }
   request.body = from.body;
   request.peer = from.remote_addr;
+  request.secure = answered.connection->has_tls();
   return request;
 }
 
@@ -50,6 +79,10 @@ void Answer(HttpResponse response, httplib::Response* to) {
   }
   to->set_header("X-Content-Type-Options", "nosniff");  // A browser must not take text for a page.
   to->set_content(response.body, response.content_type);
+}
+
+Security* SecurityOf(const HttpServerOptions& options) {
+  return options.security != nullptr ? options.security : &ProcessSecurity();
 }
 
 // A browser tells the site of the page that posts. Programs send no Origin.
@@ -84,7 +117,9 @@ class HttpServer::Connection final : public httplib::Stream {
 
 class HttpServer::Parser final : public httplib::Server {
  public:
-  Parser(const HttpRoutes* routes, const HttpServerOptions& options) : routes_(routes), options_(options) {
+  // `security` lets callers in; null without TLS.
+  Parser(const HttpRoutes* routes, const HttpServerOptions& options, Security* security)
+      : routes_(routes), options_(options), security_(security) {
     set_payload_max_length(options.max_body_bytes);
     // Runs before the body is read. All paths that go on have a handler and are short: the library matches them by a
     // regular expression, which takes stack for each character.
@@ -97,7 +132,8 @@ class HttpServer::Parser final : public httplib::Server {
       return HandlerResponse::Handled;
     });
     const auto handle = [this](const httplib::Request& request, httplib::Response& response) {
-      Answer((*routes_->Find(request.method, request.path))(ToRequest(request)), &response);
+      const LogScope scope({"", "", "", answered.caller.name});
+      Answer(routes_->Find(request.method, request.path)->handler(ToRequest(request)), &response);
     };
     Get(".*", handle);
     Post(".*", handle);
@@ -122,7 +158,9 @@ class HttpServer::Parser final : public httplib::Server {
   void Serve(HttpConnection* connection) {
     Connection stream(connection);
     bool closed = false;
+    answered = {connection, {}};
     Process(this, stream, connection->peer(), &closed, 0);
+    answered = {};
   }
 
  private:
@@ -132,7 +170,8 @@ class HttpServer::Parser final : public httplib::Server {
       return Plain(414,
                    absl::StrCat("path: got ", request.path.size(), " bytes; wanted at most ", options_.max_path_bytes));
     }
-    if (routes_->Find(request.method, request.path) == nullptr) {
+    const HttpRoutes::Route* const route = routes_->Find(request.method, request.path);
+    if (route == nullptr) {
       const std::string methods = routes_->Methods(request.path);
       if (methods.empty()) {
         return Plain(404, "there is no such page");
@@ -147,6 +186,14 @@ class HttpServer::Parser final : public httplib::Server {
     }
     if (request.method == "POST" && IsOfAnotherSite(request)) {
       return Plain(403, "Origin: wanted a page of this server");
+    }
+    if (security_ != nullptr && !route->roles.empty()) {
+      absl::StatusOr<Caller> caller = security_->LetInAs(
+          route->roles, {request.path, AuthorizationOf(request), answered.connection->CertificateNames()});
+      if (!caller.ok()) {
+        return NotLetIn(caller.status());
+      }
+      answered.caller = *std::move(caller);
     }
     return {};
   }
@@ -165,24 +212,27 @@ class HttpServer::Parser final : public httplib::Server {
 
   const HttpRoutes* const routes_;
   const HttpServerOptions options_;
+  Security* const security_;
 };
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const std::string& listen, HttpRoutes routes,
                                                               const HttpServerOptions& options) {
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Listener> listener, Listener::Open(listen));
+  WAGGLE_ASSIGN_OR_RETURN(const TlsServer* const tls, SecurityOf(options)->TlsFor(options.flag, listen));
   const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake < 0) {
     return absl::UnavailableError(absl::StrCat("cannot listen on ", listen, ": ", std::strerror(errno)));
   }
-  return std::unique_ptr<HttpServer>(new HttpServer(std::move(listener), std::move(routes), options, wake));
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(listener), std::move(routes), options, tls, wake));
 }
 
 HttpServer::HttpServer(std::unique_ptr<Listener> listener, HttpRoutes routes, const HttpServerOptions& options,
-                       int wake)
+                       const TlsServer* tls, int wake)
     : routes_(std::move(routes)),
       options_(options),
+      tls_(tls),
       wake_(wake),
-      parser_(std::make_unique<Parser>(&routes_, options_)),
+      parser_(std::make_unique<Parser>(&routes_, options_, tls == nullptr ? nullptr : SecurityOf(options_))),
       listener_(std::move(listener)),
       threads_(std::make_unique<Executor>("http", options_.threads, options_.max_connections)) {
   listener_->Start([this](int descriptor) { Accept(descriptor); });
@@ -201,12 +251,14 @@ void HttpServer::Stop() {
 }
 
 void HttpServer::Accept(int descriptor) {
-  const auto connection = std::make_shared<HttpConnection>(descriptor, wake_, options_);
+  const auto connection = std::make_shared<HttpConnection>(descriptor, wake_, options_, tls_);
   // Without a place for it, the connection is closed.
   threads_
       ->Submit([this, connection] {
         try {
-          if (connection->ReadHeader()) {
+          if (!connection->ShakeHands()) {
+            SecurityOf(options_)->mutable_refusals()->Count(SecurityRefusals::kHandshake);
+          } else if (connection->ReadHeader()) {
             parser_->Serve(connection.get());
             connection->Finish();
           }

@@ -12,6 +12,8 @@
 #include "absl/time/time.h"
 #include "common/base/threads/executor.h"
 #include "common/net/listener.h"
+#include "common/net/security/access_role.h"
+#include "common/net/security/security.h"
 
 namespace waggle {
 
@@ -21,7 +23,8 @@ struct HttpRequest {
   std::map<std::string, std::string> parameters;  // The query's, decoded. The first value of a repeated one.
   std::map<std::string, std::string> headers;     // Names are in lower case. The first value of a repeated one.
   std::string body;
-  std::string peer;  // The client's IP address: "127.0.0.1". Empty if unknown.
+  std::string peer;     // The client's IP address: "127.0.0.1". Empty if unknown.
+  bool secure = false;  // It came by TLS, and its caller may make it.
 };
 
 struct HttpResponse {
@@ -37,25 +40,39 @@ using HttpHandler = std::function<HttpResponse(const HttpRequest& request)>;
 // Handlers by method and path.
 class HttpRoutes {
  public:
+  struct Route {
+    HttpHandler handler;
+    AccessRoles roles;  // Those that may ask by TLS. None: everybody may.
+  };
+
   // `path` is a whole path, or a beginning of paths that ends with "/*": "/api/*" is all paths that start with "/api/".
   // A whole path is preferred to a beginning, and a longer beginning to a shorter one. A GET handler answers HEAD too.
-  void Get(const std::string& path, HttpHandler handler) { gets_[path] = std::move(handler); }
-  void Post(const std::string& path, HttpHandler handler) { posts_[path] = std::move(handler); }
+  // On a server with TLS, callers of every role may read, and submitters may post.
+  void Get(const std::string& path, HttpHandler handler) {
+    gets_[path] = {std::move(handler), AccessRole::kReader | AccessRole::kSubmitter | AccessRole::kWorker};
+  }
+  void Post(const std::string& path, HttpHandler handler) {
+    posts_[path] = {std::move(handler), AccessRole::kSubmitter};
+  }
+  // Answers callers that are not known too.
+  void GetByAnyone(const std::string& path, HttpHandler handler) { gets_[path] = {std::move(handler), {}}; }
 
-  // The handler for a request, or null. HEAD counts as GET.
-  const HttpHandler* Find(const std::string& method, const std::string& path) const;
+  // The route of a request, or null. HEAD counts as GET.
+  const Route* Find(const std::string& method, const std::string& path) const;
   // The methods that `path` has handlers for, such as "GET, HEAD"; empty if there are none.
   std::string Methods(const std::string& path) const;
 
  private:
-  using Handlers = std::map<std::string, HttpHandler>;
-  static const HttpHandler* FindIn(const Handlers& handlers, const std::string& path);
+  using Routes = std::map<std::string, Route>;
+  static const Route* FindIn(const Routes& routes, const std::string& path);
 
-  Handlers gets_;
-  Handlers posts_;
+  Routes gets_;
+  Routes posts_;
 };
 
 struct HttpServerOptions {
+  std::string flag = "--listen";               // The flag of the server's address, for messages.
+  Security* security = nullptr;                // Null: the process's.
   int threads = 4;                             // Requests that are answered at once.
   size_t max_connections = 64;                 // Those that wait for a thread. More are closed.
   size_t max_path_bytes = 1024;                // 414 past it.
@@ -66,13 +83,16 @@ struct HttpServerOptions {
   absl::Duration write_timeout = absl::Seconds(20);
 };
 
-// A small HTTP/1.1 server without encryption, for figures and pages. It answers one request a connection and closes it,
-// so that idle clients hold no thread. A POST from a page of another site (its Origin is not its Host) is refused with
-// 403. Answers are compressed with gzip if the client takes it. No exception leaves it.
+// A small HTTP/1.1 server for figures and pages. It answers one request a connection and closes it, so that idle
+// clients hold no thread. With certificates (docs/security.md) it speaks TLS alone, and lets a caller in by its
+// certificate, or by its token: as `Authorization: Bearer TOKEN`, or as the password of Basic authorization, for which
+// browsers ask. Others get 401, and 403 if their role may not ask this. A POST from a page of another site (its Origin
+// is not its Host) is refused with 403. Answers are compressed with gzip if the client takes it. No exception leaves
+// it.
 class HttpServer {
  public:
   // Listens on HOST:PORT, as RpcServer does; port 0 takes a free one. INVALID_ARGUMENT for a malformed address;
-  // UNAVAILABLE if listening fails.
+  // UNAVAILABLE if listening fails; FAILED_PRECONDITION as Security::TlsFor.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const std::string& listen, HttpRoutes routes,
                                                            const HttpServerOptions& options = {});
   // Calls Stop.
@@ -80,6 +100,7 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
+  const char* scheme() const { return tls_ == nullptr ? "http" : "https"; }
   // With the port that was taken.
   const std::string& address() const { return listener_->address(); }
 
@@ -91,12 +112,14 @@ class HttpServer {
   class Connection;
   class Parser;  // The HTTP library's server.
 
-  HttpServer(std::unique_ptr<Listener> listener, HttpRoutes routes, const HttpServerOptions& options, int wake);
+  HttpServer(std::unique_ptr<Listener> listener, HttpRoutes routes, const HttpServerOptions& options,
+             const TlsServer* tls, int wake);
   void Accept(int descriptor);
 
   const HttpRoutes routes_;
   const HttpServerOptions options_;
-  const int wake_;  // An eventfd: readable once connections must end.
+  const TlsServer* const tls_;  // Null for plain text.
+  const int wake_;              // An eventfd: readable once connections must end.
   const std::unique_ptr<Parser> parser_;
   const std::unique_ptr<Listener> listener_;
   std::unique_ptr<Executor> threads_;

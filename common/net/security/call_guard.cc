@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/guard.h"
 #include "common/base/log.h"
+#include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
 #include "common/base/utf8.h"
 #include "common/net/security/method_access.h"
@@ -96,16 +97,18 @@ absl::StatusOr<Caller> LetIn(const CallFacts& call, const AccessList& list, Secu
   if (method->anyone && call.authorization.empty()) {
     return Caller();
   }
-  absl::StatusOr<Caller> caller = Identify(call, list, refusals);
-  if (!caller.ok() || method->anyone || caller->roles.Has(AccessRole::kAdmin) ||
-      caller->roles.Intersects(method->roles)) {
+  WAGGLE_ASSIGN_OR_RETURN(Caller caller, Identify(call, list, refusals));
+  return method->anyone ? caller : CheckRole(std::move(caller), method->roles, call, refusals);
+}
+
+absl::StatusOr<Caller> CheckRole(Caller caller, AccessRoles roles, const CallFacts& call, SecurityRefusals* refusals) {
+  if (caller.roles.Has(AccessRole::kAdmin) || caller.roles.Intersects(roles)) {
     return caller;
   }
-  return Refuse(
-      SecurityRefusals::kRole, refusals,
-      absl::PermissionDeniedError(absl::StrCat("role: got ", caller->roles.DebugString(), " of ", caller->name,
-                                               "; wanted ", (method->roles | AccessRole::kAdmin).DebugString(), " for ",
-                                               absl::StripPrefix(call.path, "/waggle.v1."))));
+  return Refuse(SecurityRefusals::kRole, refusals,
+                absl::PermissionDeniedError(absl::StrCat("role: got ", caller.roles.DebugString(), " of ", caller.name,
+                                                         "; wanted ", (roles | AccessRole::kAdmin).DebugString(),
+                                                         " for ", absl::StripPrefix(call.path, "/waggle.v1."))));
 }
 
 CallFacts FactsOf(const std::multimap<grpc::string_ref, grpc::string_ref>& metadata, const grpc::AuthContext& context,

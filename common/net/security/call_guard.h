@@ -49,6 +49,9 @@ struct CallFacts {
 // role that may not; UNIMPLEMENTED for a method without a row. Errors are counted. A token counts before a certificate.
 absl::StatusOr<Caller> LetIn(const CallFacts& call, const AccessList& list, SecurityRefusals* refusals);
 
+// The caller, if it has one of these roles or is an admin; else PERMISSION_DENIED, which is counted.
+absl::StatusOr<Caller> CheckRole(Caller caller, AccessRoles roles, const CallFacts& call, SecurityRefusals* refusals);
+
 // The caller of a call that was let in. UNAUTHENTICATED as above.
 absl::StatusOr<Caller> Identify(const CallFacts& call, const AccessList& list, SecurityRefusals* refusals);
 

@@ -76,26 +76,6 @@ std::string TextOf(const ASN1_STRING* text) {
                      static_cast<size_t>(ASN1_STRING_length(text)));
 }
 
-std::vector<std::string> NamesOf(X509* certificate) {
-  std::vector<std::string> names;
-  if (auto* const alternatives =
-          static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
-      alternatives != nullptr) {
-    for (int i = 0; i < sk_GENERAL_NAME_num(alternatives); ++i) {
-      const GENERAL_NAME* const name = sk_GENERAL_NAME_value(alternatives, i);
-      if (name->type == GEN_DNS || name->type == GEN_URI) {
-        names.push_back(TextOf(name->type == GEN_DNS ? name->d.dNSName : name->d.uniformResourceIdentifier));
-      }
-    }
-    GENERAL_NAMES_free(alternatives);
-  }
-  const X509_NAME* const subject = X509_get_subject_name(certificate);
-  if (const int place = X509_NAME_get_index_by_NID(subject, NID_commonName, -1); place >= 0) {
-    names.push_back(TextOf(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, place))));
-  }
-  return names;
-}
-
 absl::Time ToTime(const ASN1_TIME* time) {
   std::tm parts = {};
   ASN1_TIME_to_tm(time, &parts);
@@ -149,6 +129,26 @@ bool Exists(const std::string& path) {
 }
 
 }  // namespace
+
+std::vector<std::string> NamesOf(X509* certificate) {
+  std::vector<std::string> names;
+  if (auto* const alternatives =
+          static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
+      alternatives != nullptr) {
+    for (int i = 0; i < sk_GENERAL_NAME_num(alternatives); ++i) {
+      const GENERAL_NAME* const name = sk_GENERAL_NAME_value(alternatives, i);
+      if (name->type == GEN_DNS || name->type == GEN_URI) {
+        names.push_back(TextOf(name->type == GEN_DNS ? name->d.dNSName : name->d.uniformResourceIdentifier));
+      }
+    }
+    GENERAL_NAMES_free(alternatives);
+  }
+  const X509_NAME* const subject = X509_get_subject_name(certificate);
+  if (const int place = X509_NAME_get_index_by_NID(subject, NID_commonName, -1); place >= 0) {
+    names.push_back(TextOf(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, place))));
+  }
+  return names;
+}
 
 absl::StatusOr<CertificateFiles> FindCertificates(const std::string& folder) {
   CertificateFiles files{folder + "/ca.crt", folder + "/tls.crt", folder + "/tls.key"};

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <openssl/x509.h>
+
 #include <string>
 #include <vector>
 
@@ -26,6 +28,9 @@ struct CertificateFacts {
 // The paths of a folder's files. tls.crt and tls.key are empty if neither is there. NOT_FOUND if ca.crt, or one of
 // those two, is missing.
 absl::StatusOr<CertificateFiles> FindCertificates(const std::string& folder);
+
+// The DNS names, URIs and the common name of a certificate.
+std::vector<std::string> NamesOf(X509* certificate);
 
 // Reads and checks the files: FAILED_PRECONDITION if one is not PEM, the key is not the certificate's, the certificate
 // is expired or not valid yet, or no authority of ca.crt has signed it. Without a certificate the facts are those of

@@ -135,6 +135,7 @@ void Security::WatchFiles() {
         LogError("TLS: new connections will fail: ", facts.status().message());
       } else if (replaced && !files_.certificate.empty()) {
         LogCertificate(files_, *facts);
+        ReloadTls();
       }
       if (facts.ok() && facts->expires - now < kSoon) {
         LogWarning("TLS: the certificate ", files_.certificate, " ends at ",
@@ -164,26 +165,30 @@ std::shared_ptr<const AccessList> Security::access_list() {
   return list_;
 }
 
-absl::Status Security::AllowPlainText(const std::string& flag, const std::string& listen, bool has_tls) const {
+void Security::ReloadTls() {
+  MutexLock lock(&mutex_);
+  if (tls_server_ != nullptr) {
+    if (const absl::Status read = tls_server_->Reload(); !read.ok()) {
+      LogError("TLS: ", read.message());
+    }
+  }
+}
+
+absl::Status Security::AllowPlainText(const std::string& flag, const std::string& listen) const {
   if (IsOnThisMachine(listen)) {
     return absl::OkStatus();
   }
   if (!options_.insecure) {
     return absl::FailedPreconditionError(absl::StrCat(
-        flag, ": got ", listen, " for plain text; wanted an address of this machine alone, such as 127.0.0.1:7000",
-        !has_tls ? "" : ", --tls with certificates",
-        ", or --insecure if every program that reaches the port may use it"));
+        flag, ": got ", listen,
+        " for plain text; wanted an address of this machine alone, such as 127.0.0.1:7000, --tls with certificates, or "
+        "--insecure if every program that reaches the port may use it"));
   }
   LogWarning("--insecure: ", listen, " serves plain text to every program that reaches it");
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> Security::ServerCredentialsFor(const std::string& listen) {
-  absl::call_once(begun_, [this] { Begin(); });
-  if (options_.tls.empty()) {
-    WAGGLE_RETURN_IF_ERROR(AllowPlainText("--listen", listen, /*has_tls=*/true));
-    return grpc::InsecureServerCredentials();
-  }
+absl::Status Security::CheckCanServe(const std::string& listen) const {
   if (files_.key.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
         options_.tls, ": got no tls.crt and tls.key; wanted both, because this process serves at ", listen));
@@ -196,6 +201,35 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> Security::ServerCredent
                                                       ", the --server-name that clients look for"));
   }
   LogCertificate(files_, facts);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const TlsServer*> Security::TlsFor(const std::string& flag, const std::string& listen) {
+  absl::call_once(begun_, [this] { Begin(); });
+  if (options_.tls.empty()) {
+    WAGGLE_RETURN_IF_ERROR(AllowPlainText(flag, listen));
+    return nullptr;
+  }
+  WAGGLE_RETURN_IF_ERROR(CheckCanServe(listen));
+  MutexLock lock(&mutex_);
+  if (tls_server_ == nullptr) {
+    WAGGLE_ASSIGN_OR_RETURN(tls_server_, TlsServer::Open(files_));
+  }
+  return tls_server_.get();
+}
+
+absl::StatusOr<Caller> Security::LetInAs(AccessRoles roles, const CallFacts& call) {
+  WAGGLE_ASSIGN_OR_RETURN(Caller caller, Identify(call, *access_list(), &refusals_));
+  return CheckRole(std::move(caller), roles, call, &refusals_);
+}
+
+absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> Security::ServerCredentialsFor(const std::string& listen) {
+  absl::call_once(begun_, [this] { Begin(); });
+  if (options_.tls.empty()) {
+    WAGGLE_RETURN_IF_ERROR(AllowPlainText("--listen", listen));
+    return grpc::InsecureServerCredentials();
+  }
+  WAGGLE_RETURN_IF_ERROR(CheckCanServe(listen));
   grpc::experimental::TlsServerCredentialsOptions tls(NewProvider(files_, options_.reload_period));
   tls.watch_root_certs();
   tls.watch_identity_key_cert_pairs();

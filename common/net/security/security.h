@@ -15,6 +15,7 @@
 #include "common/net/security/call_guard.h"
 #include "common/net/security/certificates.h"
 #include "common/net/security/security_options.h"
+#include "common/net/security/tls_server.h"
 
 namespace waggle {
 
@@ -36,9 +37,13 @@ class Security {
   // machine.
   absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentialsFor(const std::string& listen);
 
-  // OK if a server of plain text may listen at HOST:PORT: FAILED_PRECONDITION unless that is on this machine, or
-  // `insecure` is set, which is logged. `has_tls`: the server behind `flag` could have certificates.
-  absl::Status AllowPlainText(const std::string& flag, const std::string& listen, bool has_tls) const;
+  // The TLS of a server at HOST:PORT that is not gRPC's; null for plain text. `flag` names the address. Errors as
+  // ServerCredentialsFor. It lives as long as this.
+  absl::StatusOr<const TlsServer*> TlsFor(const std::string& flag, const std::string& listen)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The caller of a request to such a server, if it has one of these roles or is an admin. The path of `call` is for
+  // messages. Errors are those of LetIn, and are counted.
+  absl::StatusOr<Caller> LetInAs(AccessRoles roles, const CallFacts& call) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The caller of a call to a server of this process; without a name on a connection without encryption.
   Caller CallerOf(const grpc::ServerContextBase& context);
@@ -51,8 +56,15 @@ class Security {
   explicit Security(const SecurityOptions& options) : options_(options) {}
 
   absl::Status Load();
+  // OK if a server of plain text may listen at HOST:PORT: FAILED_PRECONDITION unless that is on this machine, or
+  // `insecure` is set, which is logged.
+  absl::Status AllowPlainText(const std::string& flag, const std::string& listen) const;
+  // Checks that the process can serve at HOST:PORT with its certificate, and logs it.
+  absl::Status CheckCanServe(const std::string& listen) const;
   // Threads start here, at the first use: a process blocks signals before it starts threads.
   void Begin();
+  // Lets servers that are not gRPC's take replaced files.
+  void ReloadTls() ABSL_LOCKS_EXCLUDED(mutex_);
   // Reads files that have changed, and logs it, until the end.
   void WatchFiles();
   std::shared_ptr<const AccessList> access_list() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -67,7 +79,8 @@ class Security {
   CondVar wake_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::shared_ptr<const AccessList> list_ ABSL_GUARDED_BY(mutex_) = std::make_shared<AccessList>();
-  Thread thread_;  // Last: it uses everything above.
+  std::unique_ptr<TlsServer> tls_server_ ABSL_GUARDED_BY(mutex_);  // Null before TlsFor needs it.
+  Thread thread_;                                                  // Last: it uses everything above.
 };
 
 // The security of this process's channels and servers that are given no other: plain text on this machine alone,

@@ -20,7 +20,7 @@ class Pair {
   explicit Pair(const HttpServerOptions& options = {}) : wake_(eventfd(0, EFD_CLOEXEC)) {
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, ends_) == 0);
     fcntl(ends_[1], F_SETFL, O_NONBLOCK);
-    connection_ = std::make_unique<HttpConnection>(ends_[1], wake_, options);
+    connection_ = std::make_unique<HttpConnection>(ends_[1], wake_, options, /*tls=*/nullptr);
   }
   ~Pair() {
     connection_.reset();

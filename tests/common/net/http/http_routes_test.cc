@@ -13,8 +13,8 @@ HttpHandler Saying(const std::string& body) {
 }
 
 std::string Said(const HttpRoutes& routes, const std::string& method, const std::string& path) {
-  const HttpHandler* const handler = routes.Find(method, path);
-  return handler == nullptr ? "nobody" : (*handler)({}).body;
+  const HttpRoutes::Route* const route = routes.Find(method, path);
+  return route == nullptr ? "nobody" : route->handler({}).body;
 }
 
 TEST_CASE("a whole path is preferred to a beginning, and a longer beginning to a shorter one", "[unit]") {
