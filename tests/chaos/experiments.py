@@ -75,6 +75,11 @@ class Conveyor:
         status, said, _ = self._pool.waggle("status", experiment, "--json")
         return json.loads(said)["reason"] if status == 0 else "?"
 
+    def cuts(self):
+        """The number of cuts of all its experiments."""
+        last = (self._watch.last(experiment) for experiment in self.submitted)
+        return sum(poll["cut"]["number"] for poll in last if poll is not None and poll["cut"] is not None)
+
     def present_state(self):
         last = self._watch.last(self._present) if self._present is not None else None
         return "none" if last is None else f"{self._present} {last['state']} env_steps {last['env_steps']}"

@@ -19,6 +19,7 @@ INVARIANTS = {
              "No refused item is there, and no item whose deletion was answered.",
     "counts": "Epochs of learners never go back, nor the weights' version within an epoch. Steps and states never go "
               "back, except behind a hub that died, by what it had not written for 12 seconds.",
+    "cuts": "Steps are never behind the newest cut of their experiment, and no cut is lost.",
     "gradients": "Pushed gradients are applied, refused or unanswered, and no other.",
     "ends": "No process ends by itself, and SIGTERM ends each with status 0.",
     "refusal": "The request, or the process, is refused with an error, and nothing changes.",
@@ -26,7 +27,7 @@ INVARIANTS = {
     "progress": "After the last fault each experiment goes on to its goal, all items are acknowledged, and no "
                 "experiment fails.",
 }
-_ALWAYS = ("items", "counts", "gradients", "ends", "progress")
+_ALWAYS = ("items", "counts", "cuts", "gradients", "ends", "progress")
 
 
 @dataclass(frozen=True)

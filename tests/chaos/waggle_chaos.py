@@ -56,6 +56,7 @@ class Run:
         self.folder = folder
         self.outcomes = []
         self.acknowledged = 0
+        self.cuts = 0
         self.faults = fault_table.by_name(arguments.faults.split(",")) if arguments.faults else fault_table.FAULTS
 
     def run(self):
@@ -171,6 +172,7 @@ class Run:
         for conveyor in conveyors:
             problems += conveyor.check(pool.hub_deaths, chaos.unsaved)
             self.outcomes += conveyor.outcomes
+            self.cuts += conveyor.cuts()
         for problem in problems:
             chaos.violation(problem)
 
@@ -200,7 +202,7 @@ def main():
     counts = {state: run.outcomes.count(state) for state in sorted(set(run.outcomes))}
     outcomes = ", ".join(state if count == 1 else f"{count} {state}" for state, count in counts.items())
     print(f"seed {arguments.seed}: {run.faults_made} faults in {run.fault_seconds:.0f} s, "
-          f"{run.acknowledged} items acknowledged, {len(violations)} violations, {outcomes or 'no experiment ended'}")
+          f"{run.acknowledged} items acknowledged, {run.cuts} cuts, {len(violations)} violations, {outcomes or 'no experiment ended'}")
     if violations:
         print(f"kept: {folder}\nrepeat: {command_of(arguments)}")
     elif arguments.keep is None:
