@@ -59,7 +59,11 @@ uint64_t CutMaker::Due() {
   if (preparing_ != wanted) {
     const absl::Status begun = background_.Submit([this, wanted] {
       const absl::Status saved = options_.replay->Checkpoint({}, closing_);
-      saved.ok() ? static_cast<void>(prepared_ = wanted) : Report(wanted, 0, saved);
+      if (saved.ok()) {
+        prepared_ = wanted;
+      } else {
+        ReportFailure(wanted, saved);
+      }
     });
     preparing_ = begun.ok() ? wanted : preparing_;  // Otherwise an earlier cut is being written.
   }
@@ -104,7 +108,7 @@ void CutMaker::Make(uint64_t cut, absl::FunctionRef<absl::StatusOr<CheckpointCon
     status = contents.status();
   }
   if (!status.ok()) {
-    Report(cut, 0, status);
+    ReportFailure(cut, status);
   }
 }
 

@@ -42,6 +42,8 @@ class CutMaker {
   // restored, and so must the learner. An error is reported, too.
   absl::Status MakeInLockStep(uint64_t cut, absl::FunctionRef<absl::StatusOr<CheckpointContents>()> capture,
                               const StopToken& stop);
+  // This learner cannot make its part, for this reason.
+  void ReportFailure(uint64_t cut, const absl::Status& why) const { Report(cut, 0, why); }
 
  private:
   absl::Status SaveReplay(uint64_t cut, bool begin_anew, const StopToken& stop) const;

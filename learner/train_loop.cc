@@ -357,6 +357,8 @@ absl::Status TrainLoop::MakeCutInTurn(uint64_t cut, const StopToken& stop) {
     if (made.ok()) {
       made = ports_.cuts->MakeInLockStep(
           cut, [this] { return Capture(); }, stop);
+    } else {
+      ports_.cuts->ReportFailure(cut, made);
     }
   }
   ports_.turns->End();

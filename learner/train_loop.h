@@ -150,7 +150,8 @@ class TrainLoop {
   // Copies the state for saver_ to write.
   absl::Status SaveCheckpoint();
   absl::StatusOr<CheckpointContents> Capture();
-  // Makes a cut between two steps. Only a stop is an error.
+  // Makes a cut between two steps. A cut that fails is reported to the hub and is no error. Errors are those of sending
+  // priorities.
   absl::Status MakeCut(uint64_t cut, const StopToken& stop);
   // The same in a turn. ABORTED once the cut is made, as all begin anew from it.
   absl::Status MakeCutInTurn(uint64_t cut, const StopToken& stop);

@@ -50,9 +50,10 @@ absl::Status ReplayWork::Do(const WorkOrder& order, const std::string& run_worke
   // Others learn the address once the tables are those of the run.
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<HubLink> hub, JoinHub(options, stop));
   if (const std::optional<Restoration> restoration = hub->assignment().restoration; restoration.has_value()) {
-    const std::string token = server_->folder() == nullptr ? "" : server_->folder()->ReturnToken(order.experiment_id);
-    if (token != restoration->token) {
-      const absl::Status begun = BeginReturn(order.experiment_id, *restoration);
+    const absl::StatusOr<std::string> token =
+        server_->folder() == nullptr ? std::string() : server_->folder()->ReturnToken(order.experiment_id);
+    if (!token.ok() || *token != restoration->token) {
+      const absl::Status begun = token.ok() ? BeginReturn(order.experiment_id, *restoration) : token.status();
       if (!begun.ok()) {
         hub->ReportFailure(begun);
       }

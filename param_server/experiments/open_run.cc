@@ -24,8 +24,8 @@ absl::StatusOr<std::unique_ptr<WeightsFolder>> OpenWeights(const std::string& fo
   return WeightsFolder::Open(options);
 }
 
-// Returns to a cut if that was asked for, and fills in the hub's options about cuts.
-// True if the run has gone back to one.
+// Goes back to a cut if a return was requested, and sets the hub's options for cuts. Returns true if the run has gone
+// back.
 absl::StatusOr<bool> PrepareCuts(CutFolder* folder, HubOptions* hub) {
   WAGGLE_ASSIGN_OR_RETURN(const bool returned, folder->ReturnIfRequested());
   WAGGLE_ASSIGN_OR_RETURN(hub->restoration, folder->restoration());

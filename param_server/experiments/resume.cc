@@ -59,10 +59,12 @@ absl::Status ResumeClosed(HostState* host, const std::string& id, const SettingV
     WAGGLE_RETURN_IF_ERROR(Annotate(CheckGoesOn(experiment->stop, ReachOf(past, record.state == RunState::kSolved)),
                                     absl::StrCat("experiment ", id)));
   }
+  const CutFolder cuts({absl::StrCat(host->RunFolder(id), "/hub"), record.output_folder});
   if (cut != 0) {
-    WAGGLE_RETURN_IF_ERROR(
-        CutFolder({absl::StrCat(host->RunFolder(id), "/hub"), record.output_folder}).RequestReturn(cut));
+    WAGGLE_RETURN_IF_ERROR(cuts.RequestReturn(cut));
     absl::StrAppend(&event, ", from cut ", cut);
+  } else {
+    WAGGLE_RETURN_IF_ERROR(cuts.EndReturn());  // An earlier resume may have asked for a return.
   }
   record.state = RunState::kQueued;
   record.reason.clear();

@@ -216,8 +216,8 @@ void SaveReplayStorage(HostState* host) {
   }
 }
 
-// Lets a run of an earlier hub go back to its newest cut, if it has one. Sets whether it goes back to one.
-absl::Status ReturnToCut(HostState* host, const ExperimentRecord& record, bool wanted, bool* returns) {
+// If `wanted`, asks for a return to the run's newest cut, if it has one. Returns true if a return is asked for.
+absl::StatusOr<bool> RequestNewestCut(HostState* host, const ExperimentRecord& record, bool wanted) {
   const CutFolder folder({absl::StrCat(host->RunFolder(record.id), "/hub"), record.output_folder});
   if (wanted) {
     WAGGLE_ASSIGN_OR_RETURN(const std::vector<CutFacts> cuts, folder.List());
@@ -225,8 +225,7 @@ absl::Status ReturnToCut(HostState* host, const ExperimentRecord& record, bool w
       WAGGLE_RETURN_IF_ERROR(folder.RequestReturn(cuts.back().number));
     }
   }
-  *returns = folder.IsReturnRequested();
-  return absl::OkStatus();
+  return folder.IsReturnRequested();
 }
 
 }  // namespace
@@ -269,7 +268,8 @@ absl::Status LoadExperiments(HostState* host) {
       bool returns = false;
       if (record.state == RunState::kRunning) {
         // A run in lock-step is only reproducible if all of its processes go on from one state.
-        WAGGLE_RETURN_IF_ERROR(ReturnToCut(host, record, all_return || experiment->experiment.deterministic, &returns));
+        WAGGLE_ASSIGN_OR_RETURN(returns,
+                                RequestNewestCut(host, record, all_return || experiment->experiment.deterministic));
       }
       MutexLock lock(&host->mutex);
       PendingRun& pending = host->pending_runs.at(record.id);
@@ -277,7 +277,11 @@ absl::Status LoadExperiments(HostState* host) {
       pending.returns = returns;
     }
   }
-  return all_return ? RemoveAll(asked) : absl::OkStatus();
+  if (all_return) {
+    WAGGLE_RETURN_IF_ERROR(RemoveAll(asked));
+    return SyncFolder(host->options.data_folder);  // A power cut must not bring it back.
+  }
+  return absl::OkStatus();
 }
 
 absl::Status BeginRun(HostState* host, const std::string& id) {

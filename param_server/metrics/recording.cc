@@ -25,10 +25,10 @@ void Recording::Run(absl::Duration period) {
     RunInTurns();
   } else {
     do {
-      RecordOnce({});
+      RecordOnce({}).IgnoreError();  // It is logged, and the overview has it.
     } while (!stop_.WaitFor(period));
   }
-  RecordOnce({/*last=*/true, in_lock_step});
+  RecordOnce({/*last=*/true, in_lock_step}).IgnoreError();
 }
 
 void Recording::RunInTurns() {
@@ -54,17 +54,17 @@ void Recording::RunInTurns() {
     }
     if (const Turn turn = *hub_->turn(); turn.role == Role::kParamServer) {
       if (turn.cut != 0) {
-        RecordOnce({/*last=*/true, /*in_lock_step=*/true});  // A cut has all evaluations.
-        hub_->SaveCut();
+        // A cut has all evaluations.
+        hub_->SaveCut(turn.cut, RecordOnce({/*last=*/true, /*in_lock_step=*/true}));
       } else {
-        RecordOnce({/*last=*/false, /*in_lock_step=*/true});
+        RecordOnce({/*last=*/false, /*in_lock_step=*/true}).IgnoreError();
       }
       hub_->EndOwnTurn(turn.number);
     }
   }
 }
 
-void Recording::RecordOnce(const MetricsRecorder::Call& call) {
+absl::Status Recording::RecordOnce(const MetricsRecorder::Call& call) {
   const absl::Status status = recorder_->Record(hub_->Overview(), absl::Now(), call);
   if (status.message() != problem_) {
     problem_ = std::string(status.message());
@@ -72,6 +72,7 @@ void Recording::RecordOnce(const MetricsRecorder::Call& call) {
     status.ok() ? LogInfo("figures are recorded again")
                 : LogError("figures are not recorded, and up to 16 MiB of them are kept until they can be: ", problem_);
   }
+  return status;
 }
 
 }  // namespace waggle

@@ -25,7 +25,7 @@ class Recording {
  private:
   void Run(absl::Duration period);
   void RunInTurns();
-  void RecordOnce(const MetricsRecorder::Call& call);
+  absl::Status RecordOnce(const MetricsRecorder::Call& call);
 
   Hub* const hub_;
   const StopToken stop_;

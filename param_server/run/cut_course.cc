@@ -7,6 +7,12 @@
 #include "absl/strings/str_cat.h"
 
 namespace waggle {
+namespace {
+
+// A wrong report must not use all numbers up.
+constexpr uint64_t kLargestNumber = uint64_t{1} << 62;
+
+}  // namespace
 
 CutCourse::CutCourse(CutCourseOptions options, std::vector<uint64_t> numbers, absl::Time now)
     : options_(std::move(options)), numbers_(std::move(numbers)), begun_(now) {
@@ -37,7 +43,9 @@ bool CutCourse::IsDue(absl::Time now) const {
 
 bool CutCourse::TakeReport(const CutReport& report) {
   if (made_ || report.number == 0 || report.number != in_progress_) {
-    return false;  // Workers repeat their reports.
+    // Workers repeat their reports, also those of an earlier hub's attempts, whose numbers are not given again.
+    last_ = std::max(last_, std::min(report.number, kLargestNumber));
+    return false;
   }
   if (!report.failure.empty()) {
     Saved(report.number, absl::UnknownError(report.failure));

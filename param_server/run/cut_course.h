@@ -19,7 +19,7 @@ struct CutCourseOptions {
 // The cuts of a run, and the one that is being made. Pure logic over given times; not thread-safe.
 class CutCourse {
  public:
-  // `numbers`: of the cuts that there are.
+  // `numbers`: those of the complete cuts.
   CutCourse(CutCourseOptions options, std::vector<uint64_t> numbers, absl::Time now);
 
   // FAILED_PRECONDITION if the run can have no cuts; UNAVAILABLE while one is being made.
@@ -32,7 +32,7 @@ class CutCourse {
   bool IsDue(absl::Time now) const;
   // The learner's report. True once, if it has made its part of the cut that is being made.
   bool TakeReport(const CutReport& report);
-  // The hub has saved its part, or has failed to.
+  // Ends the attempt: `status` is that of the hub's part.
   void Saved(uint64_t number, const absl::Status& status);
 
   // The cut that is being made; 0: none.

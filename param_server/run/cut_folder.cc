@@ -147,8 +147,8 @@ absl::Status LinkWeights(const std::string& from, const std::string& to) {
   WAGGLE_RETURN_IF_ERROR(RemoveAll(to));
   WAGGLE_RETURN_IF_ERROR(CreateFolders(to));
   std::error_code error;
-  if (!fs::exists(from, error)) {
-    return absl::OkStatus();  // The run has no best weights yet.
+  if (!fs::exists(from, error)) {  // The run has no best weights yet.
+    return error ? FailedTo("examine", from, error) : absl::OkStatus();
   }
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(from));
   for (const std::string& name : names) {
@@ -158,6 +158,7 @@ absl::Status LinkWeights(const std::string& from, const std::string& to) {
       if (error) {
         return FailedTo("copy", absl::StrCat(from, "/", name), error);
       }
+      WAGGLE_RETURN_IF_ERROR(SyncFolder(absl::StrCat(to, "/", name)));
     }
   }
   return SyncFolder(to);
@@ -189,7 +190,7 @@ absl::StatusOr<std::vector<CutFacts>> CutFolder::List() const {
     const absl::StatusOr<SavedCut> cut = ReadCut(Path(absl::StrCat(name, "/", kFacts)));
     if (cut.ok() && cut->facts.number == number) {
       cuts.push_back(cut->facts);
-    } else {
+    } else if (!absl::IsNotFound(cut.status())) {  // It is not being removed just now.
       LogError("cut ", number, " cannot be used: ", cut.ok() ? "it has another number" : cut.status().message());
     }
   }
@@ -213,6 +214,9 @@ absl::Status CutFolder::Save(const CutFacts& facts, const std::optional<LockStep
     json["counters"] = CountersJson(lock_step->counters);
     std::error_code error;
     const uintmax_t bytes = fs::file_size(fs::path(options_.output_folder) / kMetrics, error);
+    if (error && error != std::errc::no_such_file_or_directory) {
+      return FailedTo("examine", absl::StrCat(options_.output_folder, "/", kMetrics), error);
+    }
     json["metrics_bytes"] = error ? 0 : static_cast<int64_t>(bytes);
     WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(coming, "/", kRecord), lock_step->record));
     WAGGLE_RETURN_IF_ERROR(
@@ -222,11 +226,22 @@ absl::Status CutFolder::Save(const CutFacts& facts, const std::optional<LockStep
   WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(name)));
   WAGGLE_RETURN_IF_ERROR(Rename(coming, Path(name)));
   WAGGLE_RETURN_IF_ERROR(SyncFolder(options_.folder + "/cuts"));
-  WAGGLE_ASSIGN_OR_RETURN(const std::vector<CutFacts> cuts, List());
-  for (size_t i = 0; i + static_cast<size_t>(options_.keep) < cuts.size(); ++i) {
-    WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(absl::StrCat(cuts[i].number))));
+  const absl::StatusOr<std::vector<CutFacts>> cuts = List();
+  absl::Status pruned = cuts.status();
+  for (size_t i = 0; pruned.ok() && i + static_cast<size_t>(options_.keep) < cuts->size(); ++i) {
+    pruned = Remove((*cuts)[i].number);
+  }
+  if (!pruned.ok()) {  // The new cut is complete all the same.
+    LogWarning("old cuts stay: ", pruned.message());
   }
   return absl::OkStatus();
+}
+
+absl::Status CutFolder::Remove(uint64_t cut) const {
+  const std::string removed = Path(absl::StrCat("removed-", cut));
+  WAGGLE_RETURN_IF_ERROR(RemoveAll(removed));  // A crash has left it.
+  WAGGLE_RETURN_IF_ERROR(Rename(Path(absl::StrCat(cut)), removed));
+  return RemoveAll(removed);
 }
 
 absl::Status CutFolder::RequestReturn(uint64_t cut) const {
@@ -250,7 +265,19 @@ bool CutFolder::IsReturnRequested() const {
 }
 
 absl::Status CutFolder::EndReturn() const {
-  WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(kRequested)));
+  return Forget(kRequested);
+}
+
+absl::Status CutFolder::ForgetRestoration() const {
+  return Forget(kRestored);
+}
+
+absl::Status CutFolder::Forget(const char* name) const {
+  std::error_code error;
+  if (!fs::exists(Path(name), error) && !error) {
+    return absl::OkStatus();
+  }
+  WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(name)));
   return SyncFolder(options_.folder + "/cuts");
 }
 
@@ -298,7 +325,7 @@ absl::StatusOr<bool> CutFolder::ReturnIfRequested() const {
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<CutFacts> cuts, List());
   for (const CutFacts& each : cuts) {
     if (each.number > number) {
-      WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(absl::StrCat(each.number))));
+      WAGGLE_RETURN_IF_ERROR(Remove(each.number));
     }
   }
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(Path(kRestored), *text));
@@ -318,7 +345,8 @@ absl::Status CutFolder::RestoreCheckpoint(uint64_t cut) const {
   // The learner removes surplus ones.
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointStore> store,
                           CheckpointStore::OpenToTakeOver(to, std::numeric_limits<int>::max()));
-  WAGGLE_RETURN_IF_ERROR(store->RemoveLater(contents->step));
+  // All of them: one of a later epoch would be preferred, though its step is earlier. The cut's copy stays.
+  WAGGLE_RETURN_IF_ERROR(store->RemoveLater(-1));
   return store->Save(*contents);
 }
 
@@ -335,6 +363,9 @@ absl::Status CutFolder::RestoreLockStep(uint64_t cut, int64_t metrics_bytes) con
   const std::string metrics = absl::StrCat(options_.output_folder, "/", kMetrics);
   std::error_code error;
   const uintmax_t bytes = fs::file_size(metrics, error);
+  if (error && error != std::errc::no_such_file_or_directory) {
+    return FailedTo("examine", metrics, error);
+  }
   if (!error && bytes > static_cast<uintmax_t>(metrics_bytes)) {
     fs::resize_file(metrics, static_cast<uintmax_t>(metrics_bytes), error);
     if (error) {

@@ -50,8 +50,8 @@ class CutFolder {
     std::string record;
     CounterSums counters;
   };
-  // Makes the cut complete, then removes the oldest beyond `keep`. Copies the best weights for a run in lock-step: they
-  // must be on the disk.
+  // Makes the cut complete, then removes the oldest beyond `keep`; errors of that are only logged. Copies the best
+  // weights for a run in lock-step: they must be on the disk.
   absl::Status Save(const CutFacts& facts, const std::optional<LockStep>& lock_step) const;
 
   // The run goes back to the cut when it is next opened. NOT_FOUND if there is no such cut.
@@ -62,16 +62,21 @@ class CutFolder {
   // EndReturn. DATA_LOSS if a part is damaged, NOT_FOUND if one is missing, UNAVAILABLE while the learner of before
   // works. Returns true if the run has gone back.
   absl::StatusOr<bool> ReturnIfRequested() const;
-  // The run has begun from the cut.
+  // The run has begun from the cut, or need not go back to it any more.
   absl::Status EndReturn() const;
-  // The newest return to a cut; absent if there was none.
+  // The newest return to a cut; absent if there was none, or if it is forgotten.
   absl::StatusOr<std::optional<Restoration>> restoration() const;
+  // All replay servers have gone back.
+  absl::Status ForgetRestoration() const;
   // The turns of a run in lock-step at a cut. Absent if the cut has none.
   absl::StatusOr<std::optional<TurnState>> Turns(uint64_t cut) const;
   // The counters of a run in lock-step at a cut; empty if the cut has none.
   absl::StatusOr<CounterSums> Counters(uint64_t cut) const;
 
  private:
+  // Removes a cut, so that a crash leaves all of it or nothing.
+  absl::Status Remove(uint64_t cut) const;
+  absl::Status Forget(const char* name) const;
   std::string Path(const std::string& name) const { return options_.folder + "/cuts/" + name; }
   absl::Status RestoreCheckpoint(uint64_t cut) const;
   absl::Status RestoreLockStep(uint64_t cut, int64_t metrics_bytes) const;

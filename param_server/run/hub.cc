@@ -10,7 +10,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "common/base/annotate.h"
-#include "common/base/deadline.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/base/threads/stop_token.h"
@@ -20,10 +19,7 @@ namespace waggle {
 namespace {
 
 // One that runs, and one of each kind that waits.
-constexpr size_t kMaxTasks = 3;
-// The longest wait for the weights of a cut to be on the disk, and the pause between two looks.
-constexpr absl::Duration kWeightsPatience = absl::Seconds(60);
-constexpr absl::Duration kLookPause = absl::Milliseconds(5);
+constexpr size_t kMaxTasks = 4;
 
 }  // namespace
 
@@ -102,6 +98,7 @@ absl::StatusOr<Hub::Seat> Hub::Join(const WorkerArrival& arrival) {
     reopened = is_learner && course_.ReopenFor(seat.epoch, now);
     if (role == Role::kReplayServer && !arrival.address.empty()) {
       course_.NoteReturned(seat.index);
+      EndReturnLocked();
     }
     if (reopened || !arrival.address.empty()) {  // Other workers may wait for the address.
       announcer_.Announce();
@@ -232,11 +229,11 @@ absl::Status Hub::CheckEnvironmentLocked(const EnvironmentSpec& environment) con
 void Hub::SettleLocked(absl::Time now) {
   course_.Settle(workers_, now);
   if (course_.TakeGroupDue(workers_, now)) {
-    // Cannot be refused: at most one task is queued.
+    // Neither task is refused: at most one of each kind waits (kMaxTasks).
     background_.Submit([this] { FormGroup(); }).IgnoreError();
   }
-  if (course_.TakeMadeCut() != 0) {
-    background_.Submit([this] { SaveCut(); }).IgnoreError();
+  if (const uint64_t cut = course_.TakeMadeCut(); cut != 0) {
+    background_.Submit([this, cut] { SaveCut(cut, absl::OkStatus()); }).IgnoreError();
   }
   saver_.SaveIfDue(now);
 }
@@ -274,69 +271,6 @@ std::optional<Turn> Hub::turn() const {
 void Hub::EndOwnTurn(uint64_t number) {
   MutexLock lock(&mutex_);
   course_.EndTurn(Role::kParamServer, number);
-}
-
-absl::StatusOr<uint64_t> Hub::BeginCut() {
-  MutexLock lock(&mutex_);
-  return course_.BeginCut(options_.clock());
-}
-
-Hub::CutStanding Hub::cut_standing() const {
-  MutexLock lock(&mutex_);
-  const CutCourse& cuts = course_.cuts();
-  return {cuts.in_progress(), cuts.failed(), cuts.failure()};
-}
-
-CounterSums Hub::CountersLocked(absl::Time now) const {
-  CounterSums sums = options_.earlier_counters;
-  for (const WorkerView& worker : workers_.Overview(now)) {
-    const Role role = worker.introduction.role;
-    if (role != Role::kParamServer) {
-      for (const auto& [name, value] : worker.figures->counters) {
-        sums[role][name] += value;
-      }
-    }
-  }
-  return sums;
-}
-
-absl::StatusOr<std::string> Hub::RecordOfCut() {
-  const Deadline deadline(kWeightsPatience);
-  while (HasUnsavedWeights()) {
-    if (deadline.Left() <= absl::ZeroDuration()) {
-      return absl::UnavailableError(absl::StrCat("the weights are not on the disk: ", weights_->Unsaved()));
-    }
-    StopToken().WaitFor(kLookPause);
-  }
-  return EncodeHubRecord(state_->record());
-}
-
-void Hub::SaveCut() {
-  CutFacts facts;
-  std::optional<TurnState> turns;
-  CounterSums counters;
-  {
-    const absl::Time now = options_.clock();
-    MutexLock lock(&mutex_);
-    facts = course_.PresentCut(absl::Now());
-    turns = course_.TurnsAfterCut();
-    counters = CountersLocked(now);
-  }
-  absl::Status status = absl::FailedPreconditionError("the hub has no folder for cuts");
-  if (options_.cut_folder != nullptr) {
-    std::optional<CutFolder::LockStep> lock_step;
-    status = saver_.SaveNow();  // So a later hub's counters are never behind the cut.
-    if (status.ok() && turns.has_value()) {
-      absl::StatusOr<std::string> record = RecordOfCut();
-      status = record.status();
-      lock_step = CutFolder::LockStep{*turns, std::move(record).value_or(""), std::move(counters)};
-    }
-    if (status.ok()) {
-      status = options_.cut_folder->Save(facts, lock_step);
-    }
-  }
-  MutexLock lock(&mutex_);
-  course_.CutSaved(facts.number, status);
 }
 
 Assignment Hub::AssignmentLocked(const WorkerView& worker) {

@@ -141,8 +141,9 @@ class Hub {
   // Begins a cut and returns its number. FAILED_PRECONDITION if the run does not train, or can have no cuts.
   // UNAVAILABLE while a cut is being made.
   absl::StatusOr<uint64_t> BeginCut() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Saves the hub's part of the cut that the learner has made, after which it is complete. Waits for the disk.
-  void SaveCut() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Saves the hub's part of this cut, of which the learner has made its part, after which it is complete. The cut fails
+  // if the learner has not, or with the error of `prepared`. Waits for the disk.
+  void SaveCut(uint64_t number, const absl::Status& prepared) ABSL_LOCKS_EXCLUDED(mutex_);
   // The cut that is being made, and the newest attempt if it has failed.
   struct CutStanding {
     uint64_t in_progress = 0;  // 0: none.
@@ -177,6 +178,10 @@ class Hub {
   CounterSums CountersLocked(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The run's record, with all weights on the disk.
   absl::StatusOr<std::string> RecordOfCut() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status SavePartOfCut(const CutFacts& facts, const std::optional<TurnState>& turns, CounterSums counters)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Lets the run's return to a cut be over once all replay servers have gone back.
+  void EndReturnLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const HubOptions options_;
   HubState* const state_;

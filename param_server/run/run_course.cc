@@ -67,6 +67,7 @@ void RunCourse::TakeReport(const WorkerReport& report, const WorkerView& worker,
   }
   tracker_.ReportCounters(report.worker_id, role, report.figures.counters, now);
   if (role == Role::kLearner) {
+    learner_heard_ = true;
     if (report.final_version.has_value() && worker.epoch >= parts_.weights->LearningEpoch()) {
       tracker_.ReportFinalVersion(*report.final_version, now);
     }
@@ -170,7 +171,7 @@ bool RunCourse::ReopenFor(uint64_t epoch, absl::Time now) {
 void RunCourse::Settle(const WorkerTable& workers, absl::Time now) {
   tracker_.Advance(now);  // The run's time may end while no worker reports.
   if (cuts_.IsDue(now) && state() == RunState::kRunning && learner_steps() > 0) {
-    BeginCut(now).IgnoreError();  // IsDue has said that it can.
+    BeginCut(now).IgnoreError();  // Without a learner it begins later.
   }
   if (const bool begun = progress().running.has_value(); std::exchange(told_begin_, begun) != begun) {
     parts_.saver->NoteUrgentChange();
@@ -262,12 +263,20 @@ void RunCourse::EndTurn(Role role, uint64_t number) {
   parts_.announcer->Announce();
 }
 
+bool RunCourse::TakeAllReturned() {
+  return parts_.restoration.has_value() && static_cast<int64_t>(returned_.size()) >= plan().replay_servers &&
+         !std::exchange(return_ended_, true);
+}
+
 absl::StatusOr<uint64_t> RunCourse::BeginCut(absl::Time now) {
   if (state() != RunState::kRunning) {
     return absl::FailedPreconditionError(
         absl::StrCat("the run is ", RunStateName(state()), "; only a running one can have a cut"));
   }
   WAGGLE_RETURN_IF_ERROR(cuts_.CheckNext());
+  if (!learner_heard_) {  // It may know a number of an earlier hub's attempt.
+    return absl::UnavailableError("the learner has not reported yet");
+  }
   const uint64_t number = turns_.has_value() ? turns_->RequestCut() : cuts_.NextNumber();
   cuts_.Begin(number, now);
   parts_.announcer->Announce();

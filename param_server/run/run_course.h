@@ -87,6 +87,8 @@ class RunCourse {
   // The replay server of this index has joined with the tables of the run. It need not go back to a cut any more: if it
   // loses its disk later, it goes on without its items, as in a run that never went back.
   void NoteReturned(int64_t index) { returned_.insert(index); }
+  // True once, if all replay servers of a run that went back to a cut have joined.
+  bool TakeAllReturned();
 
   // Fills the record for a save. Forgets workers that left without a goodbye.
   void Fill(const WorkerTable& workers, absl::Time now, HubRecord* record);
@@ -128,6 +130,8 @@ class RunCourse {
   // Workers of an earlier hub that may join again and have not reported yet. Their counters must not be added twice.
   std::set<std::string> restored_;
   std::set<int64_t> returned_;     // See NoteReturned.
+  bool return_ended_ = false;      // TakeAllReturned has been true.
+  bool learner_heard_ = false;     // A learner has reported to this hub.
   const bool restored_finishing_;  // The run of an earlier hub was finishing.
   uint64_t failed_epoch_;          // Learners up to this one cannot reopen the run.
   bool sealed_ = false;

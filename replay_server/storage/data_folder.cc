@@ -101,8 +101,7 @@ absl::StatusOr<DataFolder::Opened> DataFolder::Open(const DataFolderOptions& opt
   WAGGLE_ASSIGN_OR_RETURN(folder->lock_, LockFolder(options.path, "LOCK", "the folder is another replay server's"));
   WAGGLE_ASSIGN_OR_RETURN(folder->commits_, CommitRing::Open(folder->Path("commits")));
   WAGGLE_RETURN_IF_ERROR(CreateFolders(folder->Path(kCheckpoints)));
-  WAGGLE_RETURN_IF_ERROR(RemoveAll(folder->Path(kComing)));
-  WAGGLE_RETURN_IF_ERROR(RemoveAll(folder->Path(kReplaced)));
+  WAGGLE_RETURN_IF_ERROR(folder->EndReturn());
   WAGGLE_RETURN_IF_ERROR(RemoveAll(folder->cold_path()));
   if (options.return_to.has_value()) {
     WAGGLE_RETURN_IF_ERROR(folder->ReturnTo(*options.return_to));
@@ -298,10 +297,23 @@ absl::Status DataFolder::KeepCut(Database* database, const CutRequest& cut) cons
   return absl::OkStatus();
 }
 
-std::string DataFolder::ReturnToken(const std::string& experiment) const {
+absl::StatusOr<std::string> DataFolder::ReturnToken(const std::string& experiment) const {
   const absl::StatusOr<std::string> token =
       ReadSmallFile(absl::StrCat(CutsOf(experiment), "/", kReturned), kMostTokenBytes);
-  return std::string(absl::StripTrailingAsciiWhitespace(token.value_or("")));
+  if (absl::IsNotFound(token.status())) {
+    return std::string();
+  }
+  WAGGLE_RETURN_IF_ERROR(token.status());
+  return std::string(absl::StripTrailingAsciiWhitespace(*token));
+}
+
+absl::Status DataFolder::EndReturn() const {
+  if (!Exists(Path(kDatabase)) && Exists(Path(kReplaced))) {  // The other one could not take its place.
+    WAGGLE_RETURN_IF_ERROR(Rename(Path(kReplaced), Path(kDatabase)));
+    WAGGLE_RETURN_IF_ERROR(SyncFolder(options_.path));
+  }
+  WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(kComing)));
+  return RemoveAll(Path(kReplaced));
 }
 
 // A crash before the token is written leaves a return that is asked for again.

@@ -68,8 +68,9 @@ class DataFolder {
   // Copies the database to cuts/EXPERIMENT/NUMBER, and then removes the experiment's cuts that are not kept. Errors as
   // CheckCut.
   absl::Status KeepCut(Database* database, const CutRequest& cut) const;
-  // The token of the last return to a cut of the experiment; empty if there was none. Any thread.
-  std::string ReturnToken(const std::string& experiment) const;
+  // The token of the last return to a cut of the experiment; empty if there was none. The error of reading it. Any
+  // thread.
+  absl::StatusOr<std::string> ReturnToken(const std::string& experiment) const;
 
  private:
   explicit DataFolder(const DataFolderOptions& options) : options_(options) {}
@@ -83,6 +84,9 @@ class DataFolder {
   absl::Status CopyFolder(const std::string& from, const std::string& to) const;
   std::string CutsOf(const std::string& experiment) const;
   absl::Status ReturnTo(const CutReturn& cut);
+  // Removes the leftovers of a return that a crash or an error has ended. The database of before it comes back if the
+  // cut's has not taken its place.
+  absl::Status EndReturn() const;
   absl::StatusOr<Opened> Load(std::unique_ptr<DataFolder> self);
   absl::Status FallBack(const absl::Status& damage, SavedState* state);
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/process/process_figures.h"
 #include "common/base/status_macros.h"
@@ -32,9 +31,7 @@ absl::StatusOr<std::unique_ptr<Monitor>> Monitor::Start(const MonitorOptions& op
   routes.GetByAnyone("/readyz", [monitor = monitor.get()](const HttpRequest&) { return monitor->Readiness(); });
   HttpServerOptions http;
   http.flag = "--metrics-listen";
-  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(options.listen, std::move(routes), http);
-  WAGGLE_RETURN_IF_ERROR(Annotate(server.status(), "--metrics-listen"));
-  monitor->server_ = *std::move(server);
+  WAGGLE_ASSIGN_OR_RETURN(monitor->server_, HttpServer::Start(options.listen, std::move(routes), http));
   LogInfo("serving metrics at ", monitor->server_->scheme(), "://", monitor->address(), "/metrics");
   return monitor;
 }

@@ -13,6 +13,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/log_context.h"
 #include "common/base/status_macros.h"
@@ -25,19 +26,19 @@
 namespace waggle {
 namespace {
 
-HttpResponse Plain(int status, absl::string_view why) {
-  HttpResponse response;
-  response.status = status;
-  response.body = absl::StrCat(why, "\n");
-  return response;
-}
-
 // The request that this thread answers: the library's request does not name it.
 struct Answered {
   const HttpConnection* connection = nullptr;
   Caller caller;  // Without a name on a server of plain text, and for a route that everybody may ask.
 };
 thread_local Answered answered;
+
+HttpResponse Plain(int status, absl::string_view why) {
+  HttpResponse response;
+  response.status = status;
+  response.body = absl::StrCat(why, "\n");
+  return response;
+}
 
 // The value of the header Authorization, with a token that came as the password of Basic authorization.
 std::string AuthorizationOf(const httplib::Request& request) {
@@ -88,8 +89,8 @@ Security* SecurityOf(const HttpServerOptions& options) {
 // A browser tells the site of the page that posts. Programs send no Origin.
 bool IsOfAnotherSite(const httplib::Request& request) {
   const std::string origin = request.get_header_value("Origin");
-  return !origin.empty() && origin != absl::StrCat("http://", request.get_header_value("Host")) &&
-         origin != absl::StrCat("https://", request.get_header_value("Host"));
+  const char* const scheme = answered.connection->has_tls() ? "https://" : "http://";
+  return !origin.empty() && origin != absl::StrCat(scheme, request.get_header_value("Host"));
 }
 
 }  // namespace
@@ -217,13 +218,16 @@ class HttpServer::Parser final : public httplib::Server {
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const std::string& listen, HttpRoutes routes,
                                                               const HttpServerOptions& options) {
-  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Listener> listener, Listener::Open(listen));
-  WAGGLE_ASSIGN_OR_RETURN(const TlsServer* const tls, SecurityOf(options)->TlsFor(options.flag, listen));
+  absl::StatusOr<std::unique_ptr<Listener>> listener = Listener::Open(listen);
+  WAGGLE_RETURN_IF_ERROR(Annotate(listener.status(), options.flag));
+  const absl::StatusOr<const TlsServer*> tls = SecurityOf(options)->TlsFor(listen);
+  WAGGLE_RETURN_IF_ERROR(Annotate(tls.status(), options.flag));
   const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake < 0) {
-    return absl::UnavailableError(absl::StrCat("cannot listen on ", listen, ": ", std::strerror(errno)));
+    return absl::UnavailableError(
+        absl::StrCat(options.flag, ": cannot listen on ", listen, ": ", std::strerror(errno)));
   }
-  return std::unique_ptr<HttpServer>(new HttpServer(std::move(listener), std::move(routes), options, tls, wake));
+  return std::unique_ptr<HttpServer>(new HttpServer(*std::move(listener), std::move(routes), options, *tls, wake));
 }
 
 HttpServer::HttpServer(std::unique_ptr<Listener> listener, HttpRoutes routes, const HttpServerOptions& options,

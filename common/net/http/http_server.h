@@ -24,7 +24,7 @@ struct HttpRequest {
   std::map<std::string, std::string> headers;     // Names are in lower case. The first value of a repeated one.
   std::string body;
   std::string peer;     // The client's IP address: "127.0.0.1". Empty if unknown.
-  bool secure = false;  // It came by TLS, and its caller may make it.
+  bool secure = false;  // The request came by TLS, and the server has let its caller in.
 };
 
 struct HttpResponse {
@@ -54,7 +54,7 @@ class HttpRoutes {
   void Post(const std::string& path, HttpHandler handler) {
     posts_[path] = {std::move(handler), AccessRole::kSubmitter};
   }
-  // Answers callers that are not known too.
+  // Callers without a certificate or a token get an answer too.
   void GetByAnyone(const std::string& path, HttpHandler handler) { gets_[path] = {std::move(handler), {}}; }
 
   // The route of a request, or null. HEAD counts as GET.
@@ -71,7 +71,7 @@ class HttpRoutes {
 };
 
 struct HttpServerOptions {
-  std::string flag = "--listen";               // The flag of the server's address, for messages.
+  std::string flag = "--listen";               // The flag of the server's address, which errors begin with.
   Security* security = nullptr;                // Null: the process's.
   int threads = 4;                             // Requests that are answered at once.
   size_t max_connections = 64;                 // Those that wait for a thread. More are closed.

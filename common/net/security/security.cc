@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 
@@ -166,21 +167,26 @@ std::shared_ptr<const AccessList> Security::access_list() {
 }
 
 void Security::ReloadTls() {
-  MutexLock lock(&mutex_);
-  if (tls_server_ != nullptr) {
-    if (const absl::Status read = tls_server_->Reload(); !read.ok()) {
-      LogError("TLS: ", read.message());
-    }
+  TlsServer* server = nullptr;
+  {
+    MutexLock lock(&mutex_);
+    server = tls_server_.get();
+  }
+  if (server == nullptr) {
+    return;
+  }
+  if (const absl::Status read = server->Reload(); !read.ok()) {
+    LogError("TLS: ", read.message());
   }
 }
 
-absl::Status Security::AllowPlainText(const std::string& flag, const std::string& listen) const {
+absl::Status Security::AllowPlainText(const std::string& listen) const {
   if (IsOnThisMachine(listen)) {
     return absl::OkStatus();
   }
   if (!options_.insecure) {
     return absl::FailedPreconditionError(absl::StrCat(
-        flag, ": got ", listen,
+        "got ", listen,
         " for plain text; wanted an address of this machine alone, such as 127.0.0.1:7000, --tls with certificates, or "
         "--insecure if every program that reaches the port may use it"));
   }
@@ -204,16 +210,17 @@ absl::Status Security::CheckCanServe(const std::string& listen) const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<const TlsServer*> Security::TlsFor(const std::string& flag, const std::string& listen) {
+absl::StatusOr<const TlsServer*> Security::TlsFor(const std::string& listen) {
   absl::call_once(begun_, [this] { Begin(); });
   if (options_.tls.empty()) {
-    WAGGLE_RETURN_IF_ERROR(AllowPlainText(flag, listen));
+    WAGGLE_RETURN_IF_ERROR(AllowPlainText(listen));
     return nullptr;
   }
   WAGGLE_RETURN_IF_ERROR(CheckCanServe(listen));
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<TlsServer> opened, TlsServer::Open(files_));
   MutexLock lock(&mutex_);
   if (tls_server_ == nullptr) {
-    WAGGLE_ASSIGN_OR_RETURN(tls_server_, TlsServer::Open(files_));
+    tls_server_ = std::move(opened);
   }
   return tls_server_.get();
 }
@@ -226,7 +233,7 @@ absl::StatusOr<Caller> Security::LetInAs(AccessRoles roles, const CallFacts& cal
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> Security::ServerCredentialsFor(const std::string& listen) {
   absl::call_once(begun_, [this] { Begin(); });
   if (options_.tls.empty()) {
-    WAGGLE_RETURN_IF_ERROR(AllowPlainText("--listen", listen));
+    WAGGLE_RETURN_IF_ERROR(Annotate(AllowPlainText(listen), "--listen"));
     return grpc::InsecureServerCredentials();
   }
   WAGGLE_RETURN_IF_ERROR(CheckCanServe(listen));

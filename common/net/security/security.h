@@ -37,10 +37,9 @@ class Security {
   // machine.
   absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentialsFor(const std::string& listen);
 
-  // The TLS of a server at HOST:PORT that is not gRPC's; null for plain text. `flag` names the address. Errors as
-  // ServerCredentialsFor. It lives as long as this.
-  absl::StatusOr<const TlsServer*> TlsFor(const std::string& flag, const std::string& listen)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The TLS of a server at HOST:PORT that is not gRPC's; null for plain text. Errors as ServerCredentialsFor. It lives
+  // as long as this.
+  absl::StatusOr<const TlsServer*> TlsFor(const std::string& listen) ABSL_LOCKS_EXCLUDED(mutex_);
   // The caller of a request to such a server, if it has one of these roles or is an admin. The path of `call` is for
   // messages. Errors are those of LetIn, and are counted.
   absl::StatusOr<Caller> LetInAs(AccessRoles roles, const CallFacts& call) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -58,7 +57,7 @@ class Security {
   absl::Status Load();
   // OK if a server of plain text may listen at HOST:PORT: FAILED_PRECONDITION unless that is on this machine, or
   // `insecure` is set, which is logged.
-  absl::Status AllowPlainText(const std::string& flag, const std::string& listen) const;
+  absl::Status AllowPlainText(const std::string& listen) const;
   // Checks that the process can serve at HOST:PORT with its certificate, and logs it.
   absl::Status CheckCanServe(const std::string& listen) const;
   // Threads start here, at the first use: a process blocks signals before it starts threads.

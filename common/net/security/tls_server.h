@@ -12,8 +12,8 @@
 
 namespace waggle {
 
-// OpenSSL's settings for a server that is not gRPC's: the process's certificate, TLS 1.2 or later, and a question for the
-// client's certificate. A client may have none; with a wrong one, the handshake fails. Thread-safe.
+// OpenSSL's settings for a server other than gRPC's. It has the process's certificate, takes TLS 1.2 or later, and asks
+// for the client's certificate. A client without one is accepted; a wrong one fails the handshake. Thread-safe.
 class TlsServer {
  public:
   // FAILED_PRECONDITION if OpenSSL refuses a file. `files` has a certificate.

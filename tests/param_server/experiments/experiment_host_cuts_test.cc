@@ -82,6 +82,22 @@ TEST_CASE_METHOD(CutsFixture, "workers of a run that goes back to a cut have no 
               [&] { return workers.at("learner").held_size() == 1 && LearnerOrder() != before; });
 }
 
+TEST_CASE_METHOD(CutsFixture, "a run that is resumed without a cut does not go back to one that was asked for before",
+                 "[unit]") {
+  const std::string id = BeginWithCut();
+  REQUIRE_OK(host->Stop(id));
+  EndAll();
+  RoundsUntil("the run is closed", [&] { return Find(id) == nullptr && IsClosed(id); });
+  workers.erase("learner");  // So that it stays in the queue.
+  CHECK(absl::IsNotFound(host->Resume(id, {}, /*cut=*/7)));
+  REQUIRE_OK(host->Resume(id, {}, /*cut=*/1));
+  REQUIRE_OK(host->Stop(id));
+  REQUIRE_OK(host->Resume(id));
+  WholeCrew();
+  RoundsUntil("the run goes on", [&] { return Find(id) != nullptr; });
+  CHECK_THAT(Log(id), !Catch::Contains("goes on from a cut"));
+}
+
 TEST_CASE_METHOD(CutsFixture, "a deterministic run goes back to its cut with each hub, another one only if it is asked",
                  "[unit]") {
   const bool deterministic = GENERATE(false, true);

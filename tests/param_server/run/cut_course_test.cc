@@ -51,6 +51,16 @@ TEST_CASE("a cut that fails is remembered until the next one, which has another 
   CHECK(cuts.numbers() == std::vector<uint64_t>{3, 4});
 }
 
+TEST_CASE("numbers of attempts that only the learner knows are not given again", "[unit]") {
+  CutCourse cuts = NewCourse();
+  CHECK_FALSE(cuts.TakeReport({9, 0, "an attempt of an earlier hub"}));
+  CHECK(cuts.failed() == 0);
+  CHECK(cuts.NextNumber() == 10);
+  CHECK_FALSE(cuts.TakeReport({~uint64_t{0}, 0, "wrong"}));
+  CHECK(cuts.NextNumber() > 10);
+  CHECK(cuts.NextNumber() < ~uint64_t{0} / 2);
+}
+
 TEST_CASE("cuts are due after each period, but not while one is being made", "[unit]") {
   CHECK_FALSE(NewCourse().IsDue(absl::InfiniteFuture()));
   CutCourseOptions options;

@@ -23,12 +23,13 @@ struct Run {
   CutFolder cuts() const { return CutFolder({folder.File("hub"), folder.File("output"), /*keep=*/2}); }
 
   // A checkpoint of the learner at this step, in a folder of the output.
-  void SaveLearner(const std::string& name, int64_t step) const {
+  void SaveLearner(const std::string& name, int64_t step, uint64_t epoch = 1) const {
     REQUIRE_OK(CreateFolders(folder.File("output")));
     const auto store = ValueOf(CheckpointStore::Open(folder.File("output/" + name), /*keep=*/10));
     CheckpointContents contents;
     contents.step = step;
     contents.texts[kCheckpointRun] = "run";
+    contents.texts[kCheckpointEpoch] = std::to_string(epoch);
     REQUIRE_OK(store->Save(contents));
   }
   std::optional<int64_t> NewestStep() const {
@@ -92,6 +93,15 @@ TEST_CASE("a run that goes back to a cut has its checkpoint, and neither later o
   REQUIRE_OK(run.cuts().RequestReturn(1));
   CHECK(ValueOf(run.cuts().ReturnIfRequested()));
   CHECK(ValueOf(run.cuts().restoration())->token != first->token);
+}
+
+TEST_CASE("a run that goes back to a cut has no checkpoint of a later learner at an earlier step", "[unit]") {
+  const Run run;
+  run.Cut(1, 1'200);
+  run.SaveLearner("checkpoints", 1'150, /*epoch=*/2);  // Of a learner that went on from before the cut.
+  REQUIRE_OK(run.cuts().RequestReturn(1));
+  CHECK(ValueOf(run.cuts().ReturnIfRequested()));
+  CHECK(run.NewestStep() == 1'200);
 }
 
 TEST_CASE("damaged and missing parts of a cut are named", "[unit]") {

@@ -57,6 +57,8 @@ struct HubFixture {
     }
     options.resumed = resumed;
     options.restoration = restoration;
+    options.cut_folder = cut_folder.get();
+    options.cut_folder = cut_folder.get();
     absl::StatusOr<std::unique_ptr<Hub>> created = Hub::Create(options, plan, state.get(), models.get());
     hub = created.ok() ? *std::move(created) : nullptr;
     if (hub != nullptr) {
@@ -107,6 +109,7 @@ struct HubFixture {
   bool keeps_items = false;                  // For the next hub.
   bool resumed = false;
   std::optional<Restoration> restoration;        // For the next hub.
+  std::unique_ptr<CutFolder> cut_folder;         // For the next hub; null: it has none.
   std::function<void(const std::string&)> note;  // For the next hub; called under its lock.
   Metrics metrics;
   absl::Time now = absl::FromUnixSeconds(1'000'000);

@@ -287,10 +287,13 @@ TEST_CASE("an experiment that does not run gets no cut, and one without cuts lis
   CHECK(absl::IsNotFound(client.Ask(&Stub::Checkpoint, checkpoint).status()));
   ask.set_id("none-1");
   CHECK(absl::IsNotFound(client.Ask(&Stub::Cuts, ask).status()));
+  v1::StopExperimentRequest stop;
+  stop.set_id(submitted.id());
+  REQUIRE_OK(client.Ask(&Stub::Stop, stop));
   v1::ResumeExperimentRequest resume;
   resume.set_id(submitted.id());
   resume.set_cut(4);
-  CHECK_FALSE(client.Ask(&Stub::Resume, resume).ok());
+  CHECK(absl::IsNotFound(client.Ask(&Stub::Resume, resume).status()));
 }
 
 TEST_CASE("experiments are listed by page and by state", "[grpc]") {

@@ -300,12 +300,24 @@ TEST_CASE("a folder keeps cuts beside its checkpoints, and goes back to one", "[
     const DataFolder::Opened back = ValueOf(OpenAt(path, 1, "first"));
     CHECK(back.state.tables.at(0).items.size() == 10);
     CHECK(back.lost.commits == 0);
-    CHECK(back.folder->ReturnToken("e-1") == "first");
-    CHECK(back.folder->ReturnToken("another").empty());
+    CHECK(ValueOf(back.folder->ReturnToken("e-1")) == "first");
+    CHECK(ValueOf(back.folder->ReturnToken("another")).empty());
   }
   CHECK(Items(path) == 10);
   CHECK(absl::IsNotFound(OpenAt(path, 2, "second").status()));
   CHECK(Items(path) == 10);
+}
+
+TEST_CASE("a return that ends in the middle leaves the database of before", "[unit]") {
+  const TemporaryFolder folder;
+  Make(folder, "it");
+  const std::string path = folder.File("it");
+  CHECK(Items(path) == 10);
+  fs::copy(path + "/db", path + "/db.new", fs::copy_options::recursive);
+  fs::rename(path + "/db", path + "/db.old");  // As a server leaves it that dies here.
+  CHECK(Items(path) == 10);
+  CHECK_FALSE(fs::exists(path + "/db.old"));
+  CHECK_FALSE(fs::exists(path + "/db.new"));
 }
 
 TEST_CASE("a damaged cut does not take the database's place", "[unit]") {

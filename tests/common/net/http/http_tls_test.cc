@@ -155,6 +155,7 @@ TEST_CASE("callers that are not known, or whose role does not suffice, are refus
   CHECK(fixture.Refused(SecurityRefusals::kRole) == 2);
   // A browser sends certificates and passwords with what a page of another site asks for.
   CHECK_THAT(fixture.Post("submitter", "Origin: https://other\r\n"), Catch::StartsWith("HTTP/1.1 403"));
+  CHECK_THAT(fixture.Post("submitter", "Origin: http://h\r\n"), Catch::StartsWith("HTTP/1.1 403"));
   CHECK_THAT(fixture.Post("submitter", "Origin: https://h\r\n"), Catch::StartsWith("HTTP/1.1 200"));
 }
 
