@@ -57,9 +57,14 @@ rocksdb::ColumnFamilyOptions BlockOptions(const rocksdb::Options& options) {
   blocks.enable_blob_files = true;
   blocks.min_blob_size = 2048;
   blocks.enable_blob_garbage_collection = true;
-  blocks.blob_garbage_collection_age_cutoff = 0.5;
+  blocks.blob_garbage_collection_age_cutoff = 0;  // See TuneCollection.
   return blocks;
 }
+
+// Live rows are moved together once this share of the files' bytes is garbage, and then out of this share of the files,
+// the oldest.
+constexpr double kMostGarbage = 0.5;
+constexpr char kCollectedFiles[] = "0.5";
 
 constexpr absl::Duration kReopenPause = absl::Seconds(1);
 
@@ -137,7 +142,22 @@ absl::Status Database::OpenFiles(bool create) {
   rocksdb::DB* opened = nullptr;
   WAGGLE_RETURN_IF_ERROR(FromRocksDb(rocksdb::DB::Open(options, path_, families, &handles_, &opened)));
   database_.reset(opened);
+  collects_ = false;
+  TuneCollection();
   return absl::OkStatus();
+}
+
+void Database::TuneCollection() {
+  uint64_t bytes = 0;
+  uint64_t garbage = 0;
+  rocksdb::ColumnFamilyHandle* const blocks = family(Family::kBlocks);
+  database_->GetIntProperty(blocks, rocksdb::DB::Properties::kLiveBlobFileSize, &bytes);
+  database_->GetIntProperty(blocks, rocksdb::DB::Properties::kLiveBlobFileGarbageSize, &garbage);
+  const bool collects = static_cast<double>(garbage) > kMostGarbage * static_cast<double>(bytes);
+  if (collects != collects_ &&
+      database_->SetOptions(blocks, {{"blob_garbage_collection_age_cutoff", collects ? kCollectedFiles : "0"}}).ok()) {
+    collects_ = collects;
+  }
 }
 
 void Database::CloseFiles() {
@@ -212,7 +232,9 @@ absl::Status Database::Copy(const std::string& path) {
   rocksdb::Checkpoint* made = nullptr;
   WAGGLE_RETURN_IF_ERROR(FromRocksDb(rocksdb::Checkpoint::Create(database_.get(), &made)));
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
-  return FromRocksDb(checkpoint->CreateCheckpoint(path));
+  WAGGLE_RETURN_IF_ERROR(FromRocksDb(checkpoint->CreateCheckpoint(path)));
+  TuneCollection();
+  return absl::OkStatus();
 }
 
 }  // namespace waggle

@@ -8,8 +8,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
+#include "replay_server/storage/records.h"
 #include "tests/replay_server/storage/full_disk.h"
 #include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
 
 namespace waggle {
 namespace {
@@ -34,6 +36,49 @@ TEST_CASE("a database is read again as it was written", "[unit]") {
   }
   const auto database = ValueOf(Database::Open("/db", /*create=*/false, &env));
   REQUIRE(ValueOf(database->Get(Family::kMeta, "a")) == "1");
+}
+
+TEST_CASE("live rows are moved out of files only once most of their bytes are garbage", "[unit]") {
+  const testing::TemporaryFolder folder;
+  const auto database = ValueOf(Database::Open(folder.File("db"), /*create=*/true, nullptr));
+  rocksdb::ColumnFamilyHandle* const blocks = database->family(Family::kBlocks);
+  const auto moves = [&] { return database->get()->GetOptions(blocks).blob_garbage_collection_age_cutoff > 0; };
+  const auto write = [&](rocksdb::WriteBatch batch) { REQUIRE_OK(database->Write(&batch, /*sync=*/false)); };
+  const auto compact = [&] {
+    rocksdb::CompactRangeOptions options;
+    options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
+    REQUIRE(database->get()->CompactRange(options, blocks, nullptr, nullptr).ok());
+  };
+  const auto bytes = [&] {
+    uint64_t size = 0;
+    REQUIRE(database->get()->GetIntProperty(blocks, rocksdb::DB::Properties::kLiveBlobFileSize, &size));
+    return size;
+  };
+  for (int i = 0; i < 100; ++i) {
+    rocksdb::WriteBatch batch;
+    REQUIRE(batch.Put(blocks, BlockKey(static_cast<uint64_t>(i)), std::string(10'000, 'x')).ok());
+    write(std::move(batch));
+    if (i % 10 == 9) {  // Ten files.
+      REQUIRE(database->get()->Flush({}, blocks).ok());
+    }
+  }
+  compact();
+  REQUIRE_OK(database->Copy(folder.File("first")));
+  CHECK_FALSE(moves());
+  for (int i = 0; i < 100; ++i) {
+    if (i % 5 == 0) {  // Some rows of each file stay.
+      continue;
+    }
+    rocksdb::WriteBatch batch;
+    REQUIRE(batch.Delete(blocks, BlockKey(static_cast<uint64_t>(i))).ok());
+    write(std::move(batch));
+  }
+  compact();
+  REQUIRE_OK(database->Copy(folder.File("second")));
+  CHECK(moves());
+  const uint64_t before = bytes();
+  compact();
+  CHECK(bytes() < before);
 }
 
 // Resumes until a write succeeds.
