@@ -98,7 +98,7 @@ TEST_CASE("a run that goes back to a cut has its checkpoint, and neither later o
 TEST_CASE("a run that goes back to a cut has no checkpoint of a later learner at an earlier step", "[unit]") {
   const Run run;
   run.Cut(1, 1'200);
-  run.SaveLearner("checkpoints", 1'150, /*epoch=*/2);  // Of a learner that went on from before the cut.
+  run.SaveLearner("checkpoints", 1'150, /*epoch=*/2);  // A later learner went on from before the cut.
   REQUIRE_OK(run.cuts().RequestReturn(1));
   CHECK(ValueOf(run.cuts().ReturnIfRequested()));
   CHECK(run.NewestStep() == 1'200);
