@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/reason.h"
 #include "waggle/v1/status.pb.h"
@@ -80,6 +82,23 @@ std::string ReasonIn(const std::string& details) {
   return "";
 }
 
+// Adds what to do to the library's words for a connection that fails because of certificates.
+std::string WithHint(const std::string& text) {
+  if (!absl::StrContains(text, "failed to connect")) {
+    return text;
+  }
+  for (const auto& [words, hint] : {
+           std::pair("certificate verify failed", "the server's certificate is of no authority in ca.crt of --tls"),
+           std::pair("wrong version number", "the server has no certificates, so that --tls must be left out"),
+           std::pair("Socket closed", "a server with certificates closes connections of plain text: see --tls"),
+       }) {
+    if (absl::StrContains(text, words)) {
+      return absl::StrCat(text, " (", hint, ")");
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {
@@ -112,7 +131,7 @@ absl::Status FromGrpcStatus(const grpc::Status& status) {
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED && status.error_message().empty()) {
     return absl::UnimplementedError("the server does not know this method: it is of another kind, or another version");
   }
-  absl::Status converted(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+  absl::Status converted(static_cast<absl::StatusCode>(status.error_code()), WithHint(status.error_message()));
   const std::string reason = ReasonIn(status.error_details());
   return reason.empty() ? converted : WithReason(reason, std::move(converted));
 }

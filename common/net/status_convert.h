@@ -11,7 +11,8 @@ namespace waggle {
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
 // The library's errors for a broken connection become UNAVAILABLE, so that callers retry: UNKNOWN "Stream removed", and
-// INTERNAL that is not marked as ours. An UNIMPLEMENTED without a message gets one.
+// INTERNAL that is not marked as ours. An UNIMPLEMENTED without a message gets one, and failures to connect because of
+// certificates get a hint.
 absl::Status FromGrpcStatus(const grpc::Status& status);
 
 }  // namespace waggle

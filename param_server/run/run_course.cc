@@ -86,7 +86,7 @@ void RunCourse::TakeReport(const WorkerReport& report, const WorkerView& worker,
     turns_->CountItems(report.worker_id, static_cast<int64_t>(items->second));
   }
   if (report.cut.has_value() && role == Role::kLearner) {
-    TakeCutReport(*report.cut);
+    TakeCutReport(*report.cut, now);
   }
   EndTurn(role, report.turn_done);
   const bool after_restart = restored_.erase(report.worker_id) > 0;
@@ -283,11 +283,13 @@ absl::StatusOr<uint64_t> RunCourse::BeginCut(absl::Time now) {
   return number;
 }
 
-void RunCourse::TakeCutReport(const CutReport& report) {
+void RunCourse::TakeCutReport(const CutReport& report, absl::Time now) {
   const bool failed = !report.failure.empty() && report.number == cuts_.in_progress();
   if (cuts_.TakeReport(report)) {
     made_cut_ = report;
     cut_taken_ = false;
+    // The learner's figures may be older. The record that is saved with the cut must not be.
+    tracker_.ReportCounters("", Role::kLearner, {{"learner_steps", static_cast<double>(report.learner_steps)}}, now);
   }
   if (failed) {
     if (turns_.has_value()) {

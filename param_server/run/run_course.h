@@ -114,7 +114,7 @@ class RunCourse {
   // Steps that the present learner must repeat.
   uint64_t StepsAgain(const WorkerTable& workers) const;
   void AnnounceState();
-  void TakeCutReport(const CutReport& report);
+  void TakeCutReport(const CutReport& report, absl::Time now);
 
   const Parts parts_;
   const absl::Time begun_;  // Start of this hub.

@@ -22,6 +22,18 @@ TEST_CASE("Statuses keep their code and message both ways", "[unit]") {
   }
 }
 
+TEST_CASE("A failure to connect because of certificates says what to do", "[unit]") {
+  const auto text = [](const std::string& why) {
+    return std::string(
+        FromGrpcStatus({grpc::StatusCode::UNAVAILABLE, "failed to connect to all addresses; " + why}).message());
+  };
+  CHECK_THAT(text("certificate verify failed"), Catch::Contains("ca.crt of --tls"));
+  CHECK_THAT(text("wrong version number"), Catch::Contains("--tls must be left out"));
+  CHECK_THAT(text("Socket closed"), Catch::Contains("see --tls"));
+  CHECK_THAT(text("Connection refused"), !Catch::Contains("--tls"));
+  CHECK(FromGrpcStatus({grpc::StatusCode::UNAVAILABLE, "Socket closed"}).message() == "Socket closed");
+}
+
 TEST_CASE("A message too long for the trailing metadata is cut", "[unit]") {
   const grpc::Status status = ToGrpcStatus(absl::InternalError(std::string(100'000, 'x')));
   CHECK(status.error_message().size() == 4096);

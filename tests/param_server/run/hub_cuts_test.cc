@@ -54,6 +54,16 @@ TEST_CASE("a cut begins once a learner has reported, and is complete once the hu
   CHECK(fixture.Learn(30).cuts == std::vector<uint64_t>{1});
 }
 
+TEST_CASE("the counts of a hub that is killed after a cut are not behind it", "[unit]") {
+  Fixture fixture;
+  fixture.Learn(10);
+  REQUIRE_OK(fixture.hub->BeginCut().status());
+  fixture.Learn(15, {1, 20, ""});  // Figures of before the cut.
+  Eventually("it is complete", [&] { return fixture.hub->cut_standing().in_progress == 0; });
+  CHECK(ValueOf(fixture.cut_folder->List()).back().learner_steps == 20);
+  CHECK(fixture.state->record().progress.learner_steps >= 20);
+}
+
 TEST_CASE("a cut whose part the learner has not made fails, and harms no earlier one", "[unit]") {
   Fixture fixture;
   fixture.Learn(10);
