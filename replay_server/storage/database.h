@@ -82,7 +82,7 @@ class Database {
   absl::Status OpenAnew();
   void CloseFiles();
   // Lets compactions move live rows out of old files only while much of the files is garbage. Tables whose oldest rows
-  // leave first empty whole files by themselves; moving their rows took three quarters of a checkpoint's time.
+  // leave first empty whole files by themselves; moving their rows took two thirds of a large checkpoint's time.
   void TuneCollection();
 
   const std::string path_;
