@@ -30,6 +30,9 @@ using Json = nlohmann::json;
 constexpr char kFacts[] = "cut";
 constexpr char kRecord[] = "hub";
 constexpr char kBest[] = "best";
+// Beginnings of folders' names: a cut that is not complete yet, and one that is being removed.
+constexpr char kComing[] = "coming-";
+constexpr char kRemoved[] = "removed-";
 constexpr char kRequested[] = "restore";
 constexpr char kRestored[] = "restored";
 constexpr char kMetrics[] = "metrics.csv";
@@ -200,7 +203,7 @@ absl::StatusOr<std::vector<CutFacts>> CutFolder::List() const {
 
 absl::Status CutFolder::Save(const CutFacts& facts, const std::optional<LockStep>& lock_step) const {
   const std::string name = absl::StrCat(facts.number);
-  const std::string coming = Path(absl::StrCat("coming-", name));
+  const std::string coming = Path(absl::StrCat(kComing, name));
   WAGGLE_RETURN_IF_ERROR(CreateFolders(options_.folder + "/cuts"));
   WAGGLE_RETURN_IF_ERROR(RemoveAll(coming));
   WAGGLE_RETURN_IF_ERROR(CreateFolder(coming));
@@ -226,20 +229,29 @@ absl::Status CutFolder::Save(const CutFacts& facts, const std::optional<LockStep
   WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(name)));
   WAGGLE_RETURN_IF_ERROR(Rename(coming, Path(name)));
   WAGGLE_RETURN_IF_ERROR(SyncFolder(options_.folder + "/cuts"));
-  const absl::StatusOr<std::vector<CutFacts>> cuts = List();
-  absl::Status pruned = cuts.status();
-  for (size_t i = 0; pruned.ok() && i + static_cast<size_t>(options_.keep) < cuts->size(); ++i) {
-    pruned = Remove((*cuts)[i].number);
-  }
-  if (!pruned.ok()) {  // The new cut is complete all the same.
+  if (const absl::Status pruned = Prune(); !pruned.ok()) {  // The new cut is complete all the same.
     LogWarning("old cuts stay: ", pruned.message());
   }
   return absl::OkStatus();
 }
 
+absl::Status CutFolder::Prune() const {
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<CutFacts> cuts, List());
+  for (size_t i = 0; i + static_cast<size_t>(options_.keep) < cuts.size(); ++i) {
+    WAGGLE_RETURN_IF_ERROR(Remove(cuts[i].number));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(options_.folder + "/cuts"));
+  for (const std::string& name : names) {
+    if (absl::StartsWith(name, kComing) || absl::StartsWith(name, kRemoved)) {  // A crash has left it.
+      WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(name)));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CutFolder::Remove(uint64_t cut) const {
-  const std::string removed = Path(absl::StrCat("removed-", cut));
-  WAGGLE_RETURN_IF_ERROR(RemoveAll(removed));  // A crash has left it.
+  const std::string removed = Path(absl::StrCat(kRemoved, cut));
+  WAGGLE_RETURN_IF_ERROR(RemoveAll(removed));
   WAGGLE_RETURN_IF_ERROR(Rename(Path(absl::StrCat(cut)), removed));
   return RemoveAll(removed);
 }

@@ -74,6 +74,8 @@ class CutFolder {
   absl::StatusOr<CounterSums> Counters(uint64_t cut) const;
 
  private:
+  // Removes the oldest cuts beyond `keep`, and leftovers of crashes.
+  absl::Status Prune() const;
   // Removes a cut, so that a crash leaves all of it or nothing.
   absl::Status Remove(uint64_t cut) const;
   absl::Status Forget(const char* name) const;

@@ -64,10 +64,17 @@ TEST_CASE("the newest cuts stay, with their facts", "[unit]") {
     run.Cut(number, static_cast<int64_t>(100 * number));
   }
   CHECK(run.Numbers() == std::vector<uint64_t>{2, 3});
+  for (const char* const leftover : {"hub/cuts/coming-9/cut", "hub/cuts/removed-1/cut"}) {
+    run.Write(leftover, "of a crash");
+  }
+  run.Cut(4, 400);
+  CHECK(run.Numbers() == std::vector<uint64_t>{3, 4});
+  CHECK_FALSE(std::filesystem::exists(run.folder.File("hub/cuts/coming-9")));
+  CHECK_FALSE(std::filesystem::exists(run.folder.File("hub/cuts/removed-1")));
   const CutFacts newest = ValueOf(run.cuts().List()).back();
-  CHECK(newest.learner_steps == 300);
-  CHECK(newest.env_steps == 3'000);
-  CHECK_FALSE(ValueOf(run.cuts().Turns(3)).has_value());
+  CHECK(newest.learner_steps == 400);
+  CHECK(newest.env_steps == 4'000);
+  CHECK_FALSE(ValueOf(run.cuts().Turns(4)).has_value());
 }
 
 TEST_CASE("a run that goes back to a cut has its checkpoint, and neither later ones nor later cuts", "[unit]") {
