@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/log.h"
 #include "common/base/machine_memory.h"
@@ -51,8 +52,8 @@ void Tend(ReplayServer* server, Monitor* monitor, const StopToken& ended) {
 
 // The returns to cuts of one server.
 struct Returns {
-  std::optional<CutReturn> next;  // The server must start again with the data of this cut.
-  std::optional<FailedReturn> failed;
+  std::optional<CutReturn> next;  // The server must start again with the tables of this cut.
+  std::vector<FailedReturn> failed;
 };
 
 // Works for the hub's experiments until `stop`, or until the server must start again: see Returns.
@@ -87,7 +88,7 @@ absl::Status Serve(const ReplayFlags& flags, ReplayServerOptions options, Metric
   if (options.return_to.has_value() && !started.ok()) {
     // The server has the tables that it had, and tells the hub why.
     LogError("cannot go back to cut ", options.return_to->number, ": ", started.status().message());
-    returns->failed = FailedReturn{*options.return_to, started.status()};
+    returns->failed.push_back({*options.return_to, started.status()});
     options.return_to.reset();
     started = ReplayServer::Start(options, metrics);
   }

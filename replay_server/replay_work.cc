@@ -1,6 +1,5 @@
 #include "replay_server/replay_work.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -10,12 +9,12 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/base/tensor/array_spec.h"
 #include "common/base/threads/thread.h"
+#include "common/config/table/table_name.h"
 #include "common/hub/pool_client.h"
 #include "common/hub/ports/turn_taker.h"
 #include "replay_server/service/experiment_figures.h"
@@ -87,18 +86,24 @@ absl::Status ReplayWork::BeginReturn(const std::string& experiment_id, const Res
     return absl::FailedPreconditionError(
         absl::StrCat("cut ", restoration.cut, ": this replay server has no folder with it (--data-dir)"));
   }
-  std::vector<std::string> others = server_->store()->Experiments();
-  others.erase(std::remove(others.begin(), others.end(), experiment_id), others.end());
-  if (!others.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat("cut ", restoration.cut,
-                                                      ": this replay server cannot go back to it, as it has tables of ",
-                                                      absl::StrJoin(others, ", ")));
+  for (const FailedReturn& failed : failed_) {
+    if (failed.cut.experiment == experiment_id && failed.cut.token == restoration.token) {
+      return failed.status;
+    }
   }
-  if (failed_.has_value() && failed_->cut.token == restoration.token) {
-    return failed_->status;
+  for (const std::shared_ptr<Table>& table : server_->store()->tables()) {
+    const TableConfig& config = table->created();
+    if (config.durability == Durability::kNone && ExperimentOfTable(config.name) != experiment_id) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("cut ", restoration.cut, ": this replay server cannot go back to it, as it has to start again, ",
+                       "and table ", config.name, " has durability none"));
+    }
   }
   {
     MutexLock lock(&mutex_);
+    if (return_to_.has_value()) {  // The hub gives this order again after the start.
+      return absl::OkStatus();
+    }
     return_to_ = CutReturn{experiment_id, restoration.cut, restoration.token};
   }
   LogInfo("starts again with the tables of cut ", restoration.cut, " of experiment ", experiment_id);

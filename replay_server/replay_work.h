@@ -20,10 +20,10 @@ namespace waggle {
 class ReplayWork final : public PoolWork {
  public:
   // Clients reach the server at `address`. The server must outlive this. `leave` is stopped if the server must stop and
-  // start again with the data of a cut: see return_to(). `failed` is the return that an earlier start failed to make;
-  // an order to make it again gets its error.
+  // start again with the tables of a cut: see return_to(). `failed` are the returns that earlier starts failed to make;
+  // an order to make one again gets its error.
   ReplayWork(std::string hub_address, std::string address, ReplayServer* server, StopToken leave,
-             std::optional<FailedReturn> failed = std::nullopt)
+             std::vector<FailedReturn> failed = {})
       : hub_address_(std::move(hub_address)),
         address_(std::move(address)),
         server_(server),
@@ -36,7 +36,7 @@ class ReplayWork final : public PoolWork {
   std::vector<std::string> Kept() override { return server_->store()->Experiments(); }
   void Discard(const std::string& experiment_id) override;
 
-  // The cut whose data the server must have when it starts again. Absent if it need not.
+  // The cut whose tables the server must have when it starts again. Absent if it need not.
   std::optional<CutReturn> return_to() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -49,7 +49,7 @@ class ReplayWork final : public PoolWork {
   const std::string address_;
   ReplayServer* const server_;
   const StopToken leave_;
-  const std::optional<FailedReturn> failed_;
+  const std::vector<FailedReturn> failed_;
   mutable Mutex mutex_;
   std::optional<CutReturn> return_to_ ABSL_GUARDED_BY(mutex_);
 };

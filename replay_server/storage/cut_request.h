@@ -15,7 +15,7 @@ struct CutRequest {
   std::vector<uint64_t> kept;  // The experiment's other cuts that stay.
 };
 
-// A return of a server's database to a cut.
+// A return of an experiment's tables to a cut.
 struct CutReturn {
   std::string experiment;
   uint64_t number = 0;
@@ -24,7 +24,7 @@ struct CutReturn {
 
 struct FailedReturn {
   CutReturn cut;
-  absl::Status status;  // Why the database could not become that of the cut.
+  absl::Status status;  // Why the tables could not become those of the cut.
 };
 
 }  // namespace waggle

@@ -17,6 +17,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/tensor/array_spec.h"
 #include "replay_server/storage/records.h"
+#include "replay_server/storage/take_experiment.h"
 #include "replay_server/table/disk_picture.h"
 #include "waggle/v1/replay_storage.pb.h"
 
@@ -32,6 +33,8 @@ constexpr char kCuts[] = "cuts";
 constexpr char kReturned[] = "restored";
 // Becomes the database once it is complete.
 constexpr char kComing[] = "db.new";
+// A copy of a cut's database, to read it: opening a database changes it.
+constexpr char kCutCopy[] = "db.cut";
 // The database that another has replaced.
 constexpr char kReplaced[] = "db.old";
 constexpr size_t kMostTokenBytes = 1000;
@@ -103,12 +106,12 @@ absl::StatusOr<DataFolder::Opened> DataFolder::Open(const DataFolderOptions& opt
   WAGGLE_RETURN_IF_ERROR(CreateFolders(folder->Path(kCheckpoints)));
   WAGGLE_RETURN_IF_ERROR(folder->EndReturn());
   WAGGLE_RETURN_IF_ERROR(RemoveAll(folder->cold_path()));
-  if (options.return_to.has_value()) {
-    WAGGLE_RETURN_IF_ERROR(folder->ReturnTo(*options.return_to));
-  }
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<uint64_t> kept, folder->Numbers(kCheckpoints));
   if (!Exists(folder->Path(kDatabase)) && kept.empty()) {
     WAGGLE_RETURN_IF_ERROR(Annotate(folder->Create(), absl::StrCat("making ", folder->Path(kDatabase))));
+  }
+  if (options.return_to.has_value()) {
+    WAGGLE_RETURN_IF_ERROR(folder->ReturnTo(*options.return_to));
   }
   DataFolder* const here = folder.get();
   return here->Load(std::move(folder));
@@ -132,17 +135,21 @@ absl::StatusOr<DataFolder::Opened> DataFolder::Load(std::unique_ptr<DataFolder> 
   }
   opened.lost = commits_->After(opened.database->get()->GetLatestSequenceNumber());
   commits_->Clear();
-  if (opened.lost.commits > 0) {
-    LogError("replay in ", path, damaged ? " goes on from a checkpoint" : " lacks the end of its log",
-             ": at least the last ", opened.lost.commits, " commits that were acknowledged, with ", opened.lost.items,
-             " changed items, are lost",
-             damaged ? " with the damaged database" : " after a power cut, or because a file was cut short");
-  }
+  LogLost(opened.lost, damaged);
   if (opened.state.format < kStorageFormat) {
     WAGGLE_RETURN_IF_ERROR(Annotate(WriteFormat(opened.database.get()), path));  // New records have this format.
   }
   opened.folder = std::move(self);
   return opened;
+}
+
+void DataFolder::LogLost(const CommitRing::Lost& lost, bool damaged) const {
+  if (lost.commits > 0) {
+    LogError("replay in ", Path(kDatabase), damaged ? " goes on from a checkpoint" : " lacks the end of its log",
+             ": at least the last ", lost.commits, " commits that were acknowledged, with ", lost.items,
+             " changed items, are lost",
+             damaged ? " with the damaged database" : " after a power cut, or because a file was cut short");
+  }
 }
 
 std::string DataFolder::absolute_path() const {
@@ -312,8 +319,10 @@ absl::Status DataFolder::EndReturn() const {
     WAGGLE_RETURN_IF_ERROR(Rename(Path(kReplaced), Path(kDatabase)));
     WAGGLE_RETURN_IF_ERROR(SyncFolder(options_.path));
   }
-  WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(kComing)));
-  return RemoveAll(Path(kReplaced));
+  for (const char* const name : {kComing, kCutCopy, kReplaced}) {
+    WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(name)));
+  }
+  return absl::OkStatus();
 }
 
 // A crash before the token is written leaves a return that is asked for again.
@@ -323,17 +332,25 @@ absl::Status DataFolder::ReturnTo(const CutReturn& cut) {
     return absl::NotFoundError(
         absl::StrCat("cut ", cut.number, " of experiment ", cut.experiment, " is missing: ", from, " does not exist"));
   }
-  WAGGLE_RETURN_IF_ERROR(CopyFolder(from, Path(kComing)));
-  WAGGLE_RETURN_IF_ERROR(Annotate(OpenAndLoad(Path(kComing)).status(), from));  // It may be damaged.
-  if (Exists(Path(kDatabase))) {
-    WAGGLE_RETURN_IF_ERROR(Rename(Path(kDatabase), Path(kReplaced)));
+  WAGGLE_RETURN_IF_ERROR(CopyFolder(Path(kDatabase), Path(kComing)));
+  WAGGLE_RETURN_IF_ERROR(CopyFolder(from, Path(kCutCopy)));
+  {
+    WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> coming,
+                            Database::Open(Path(kComing), /*create=*/false, nullptr));
+    LogLost(commits_->After(coming->get()->GetLatestSequenceNumber()), /*damaged=*/false);
+    absl::StatusOr<std::unique_ptr<Database>> past = Database::Open(Path(kCutCopy), /*create=*/false, nullptr);
+    WAGGLE_RETURN_IF_ERROR(Annotate(past.status(), from));
+    WAGGLE_RETURN_IF_ERROR(Annotate(TakeExperiment(cut.experiment, past->get(), coming.get()), from));
   }
+  WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(kCutCopy)));
+  WAGGLE_RETURN_IF_ERROR(Annotate(OpenAndLoad(Path(kComing)).status(), from));  // Rows may be damaged.
+  WAGGLE_RETURN_IF_ERROR(Rename(Path(kDatabase), Path(kReplaced)));
   WAGGLE_RETURN_IF_ERROR(Rename(Path(kComing), Path(kDatabase)));
   WAGGLE_RETURN_IF_ERROR(SyncFolder(options_.path));
   WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(kReplaced)));
-  commits_->Clear();  // Later commits are given up, not lost.
+  commits_->Clear();  // The database has numbers of its own for commits.
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(CutsOf(cut.experiment), "/", kReturned), cut.token + "\n"));
-  LogInfo("replay goes back to cut ", cut.number, " of experiment ", cut.experiment);
+  LogInfo("the tables of experiment ", cut.experiment, " go back to cut ", cut.number);
   return absl::OkStatus();
 }
 

@@ -20,7 +20,7 @@ struct DataFolderOptions {
   int keep_checkpoints = 3;
   // A new database needs this much free space: RocksDB may not recover from a disk that is full before its first write.
   uint64_t least_free_bytes = uint64_t{16} << 20;
-  // The database becomes that of a cut before it is opened.
+  // The tables of an experiment become those of a cut before the database is opened. Other tables stay.
   std::optional<CutReturn> return_to = {};
 };
 
@@ -84,6 +84,7 @@ class DataFolder {
   absl::Status CopyFolder(const std::string& from, const std::string& to) const;
   std::string CutsOf(const std::string& experiment) const;
   absl::Status ReturnTo(const CutReturn& cut);
+  void LogLost(const CommitRing::Lost& lost, bool damaged) const;
   // Removes the leftovers of a return that a crash or an error has ended. The database of before it comes back if the
   // cut's has not taken its place.
   absl::Status EndReturn() const;

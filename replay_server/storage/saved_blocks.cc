@@ -50,9 +50,8 @@ absl::Status SavedBlocks::Need(const ChunkNames& names, const std::shared_ptr<co
   return absl::OkStatus();
 }
 
-absl::Status SavedBlocks::Load() {
+absl::Status SavedBlocks::Load(uint64_t next) {
   // New blocks must not get the numbers of existing ones.
-  uint64_t next = 1;
   WAGGLE_RETURN_IF_ERROR(NoteLast('b', &next));
   WAGGLE_RETURN_IF_ERROR(NoteLast('h', &next));
   ledger_ = std::make_shared<BlockLedger>(next);

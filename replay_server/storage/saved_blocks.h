@@ -37,14 +37,15 @@ class SavedBlocks {
   // Must precede Load(). All users of one block must pass the same layout object.
   absl::Status Need(const ChunkNames& names, const std::shared_ptr<const RowLayout>& layout, const SavedTier& tier);
 
-  // Reads and checks all data but rows that stay on disk, which are checked when they are read.
-  absl::Status Load();
+  // Reads and checks all data but rows that stay on disk, which are checked when they are read. New blocks get numbers
+  // from `next` on, or higher ones.
+  absl::Status Load(uint64_t next);
 
   // The chunk of this name, after Load(). `owner` is the table or writer of holder number `pins`; DATA_LOSS if another
   // is.
   absl::StatusOr<ChunkRef> Resolve(const ChunkName& name, size_t pins, uint64_t owner);
 
-  // The ledger of the blocks, after Load(). New blocks get higher numbers.
+  // The ledger of the blocks, after Load().
   const std::shared_ptr<BlockLedger>& ledger() const { return ledger_; }
   // Blocks that were not named, after Load().
   const std::vector<uint64_t>& orphans() const { return orphans_; }

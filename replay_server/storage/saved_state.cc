@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
@@ -26,9 +28,17 @@ namespace {
 
 using Family = Database::Family;
 
+// Tables, writers and blocks that are gone may be in a cut that their experiment goes back to, so their numbers must
+// not be given again. The clock is ahead of all numbers given so far, as fewer than a million are given in a second.
+uint64_t FirstNewNumber() {
+  return static_cast<uint64_t>(std::max<int64_t>(1, absl::ToUnixMicros(absl::Now())));
+}
+
 class Loader {
  public:
-  explicit Loader(Database* database) : database_(database), blocks_(database) {}
+  explicit Loader(Database* database) : database_(database), blocks_(database) {
+    state_.next_number = FirstNewNumber();
+  }
 
   absl::StatusOr<SavedState> Load() {
     WAGGLE_RETURN_IF_ERROR(LoadFormat());
@@ -37,7 +47,7 @@ class Loader {
     WAGGLE_RETURN_IF_ERROR(CompleteWriters());
     WAGGLE_RETURN_IF_ERROR(ForEach(Family::kItems, [this](auto key, auto value) { return TakeItem(key, value); }));
     WAGGLE_RETURN_IF_ERROR(WAGGLE_FAILPOINT("restore.middle"));
-    WAGGLE_RETURN_IF_ERROR(blocks_.Load());
+    WAGGLE_RETURN_IF_ERROR(blocks_.Load(FirstNewNumber()));
     WAGGLE_RETURN_IF_ERROR(ResolveItems());
     WAGGLE_RETURN_IF_ERROR(ResolveStreams());
     return Finish();

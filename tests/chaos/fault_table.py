@@ -87,6 +87,7 @@ FAULTS = (
     Fault("F37", "not-a-number", wrong.not_a_number, REPLAY, checked_by=("refusal",)),
     Fault("F40", "clock-step", time_faults.clock_step, SERVERS, (3, 9), ("items", "counts")),
     Fault("F41", "restart-all", process.restart_all, (), checked_by=_ALWAYS),
+    Fault("F41", "return-to-cuts", process.return_to_cuts, (), checked_by=_ALWAYS),
 )
 
 
@@ -130,7 +131,8 @@ ELSEWHERE = (
               "Weights of a dismissed learner are refused, and those of its successor are not"),
     Elsewhere("F38", "gradients of old weights are refused", "tests/param_server/gradients/gradient_primary_test.cc",
               "a gradient above the bound on staleness is refused, or counts less"),
-    Elsewhere("F39", "authentication: Waggle has none, by its documentation"),
+    Elsewhere("F39", "callers without a right, or with a certificate that is not valid", "tests/security/security_test.py",
+              "test_2_callers_without_the_right_are_refused_in_one_sentence"),
 )
 
 

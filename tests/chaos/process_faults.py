@@ -1,5 +1,6 @@
 """Faults of processes: they are killed, stopped, ended, started twice, or find no memory."""
 
+import pathlib
 import resource
 import signal
 import subprocess
@@ -178,7 +179,7 @@ def run_to_failure(chaos, target, command, what, still=lambda: True):
         chaos.violation(f"{target}: {what} ends with status {status} without a word")
 
 
-def restart_all(chaos, _target, _seconds, rng):
+def restart_all(chaos, _target, _seconds, rng, meanwhile=lambda: None):
     """All processes die at once, and are started in a random order."""
     names = chaos.pool.names()
     for name in names:
@@ -188,6 +189,24 @@ def restart_all(chaos, _target, _seconds, rng):
     for name in names:
         chaos.pool[name].await_end(PATIENCE)
         chaos.pool[name].forget_expectations()
+    meanwhile()
     for name in rng.sample(names, len(names)):
         chaos.pool[name].release()
         chaos.wait(rng.choice((0, 0, 0.2, 1.0)))
+
+
+def return_to_cuts(chaos, target, seconds, rng):
+    """All processes die at once. Experiments with cuts go back to the newest ones, and the client's tables do not."""
+    order = pathlib.Path(chaos.pool.data("hub")) / "return_to_cuts"
+    try:
+        restart_all(chaos, target, seconds, rng, order.touch)
+    except OSError as error:  # Its disk is full, say.
+        for name in chaos.pool.names():
+            chaos.pool[name].release()
+        raise Skipped(f"{order}: {error}") from None
+    end = time.monotonic() + PATIENCE
+    while order.exists():
+        if time.monotonic() > end:
+            chaos.violation(f"the hub has not taken {order} within {PATIENCE:g} s")
+            return
+        chaos.wait(0.2)

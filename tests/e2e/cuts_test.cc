@@ -9,9 +9,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/file.h"
 #include "tests/cli/file_contents.h"
 #include "tests/e2e/run_again.h"
 #include "tests/e2e/running_process.h"
+#include "tests/e2e/service.h"
 #include "tests/support/catch.h"
 
 namespace waggle::testing {
@@ -107,6 +109,53 @@ TEST_CASE("a deterministic run all of whose processes are killed goes on from it
 
 TEST_CASE("deterministic runs all of whose processes are killed at ten moments end bit for bit alike", "[soak]") {
   CheckExactness(GENERATE("cartpole_apex_dqn", "cartpole_ppo"), /*kills=*/10);
+}
+
+TEST_CASE("experiments that share a replay server all go back to their cuts after everything was killed", "[e2e]") {
+  Service service;
+  const std::vector<std::string> names = {"hub", "replay", "learner1", "learner2", "actor1", "actor2"};
+  const auto start = [&] {
+    service.StartHub();
+    service.StartReplay("replay");
+    for (const char* const number : {"1", "2"}) {
+      service.StartLearner(absl::StrCat("learner", number));
+      service.StartActor(absl::StrCat("actor", number));
+    }
+    Eventually("the hub", [&] { return service.Waggle({"list"}).first == 0; });
+  };
+  const auto steps = [&](const std::string& id) {
+    const nlohmann::json status = service.Status(id);
+    return status.is_null() ? 0 : status.at("learner_steps").get<double>();
+  };
+  start();
+  std::vector<std::string> ids;
+  for (const char* const name : {"first", "second"}) {
+    ids.push_back(service.Submit(
+        absl::StrCat("experiment: {name: ", name, "}\nenvironment: {name: CartPole-v1}\nalgorithm: {name: apex_dqn}\n",
+                     "actor: {processes: 1}\nevaluation: {enabled: false}\n",
+                     "replay: {durability: checkpoint, rate_limiter: {min_items: 500, samples_per_insert: 8}}\n",
+                     "stop: {max_env_steps: 1000000000}\n")));
+  }
+  for (const std::string& id : ids) {
+    Eventually("learner steps", [&] { return steps(id) > 100; });
+    const auto [status, said] = service.Waggle({"checkpoint", id});
+    INFO(said);
+    REQUIRE(status == 0);
+  }
+  for (const std::string& name : names) {
+    service.Kill(name);
+  }
+  REQUIRE_OK(WriteFileAtomically(service.File("hub/return_to_cuts"), ""));
+  start();
+  for (const std::string& id : ids) {
+    Eventually("it has gone back",
+               [&] { return std::filesystem::exists(service.File("replay/cuts/" + id + "/restored")); });
+  }
+  for (const std::string& id : ids) {
+    const double before = steps(id);
+    Eventually("it goes on", [&] { return service.Outcome(id) == "running" && steps(id) > before + 100; });
+  }
+  service.EndAll();
 }
 
 }  // namespace

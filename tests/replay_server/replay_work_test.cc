@@ -20,14 +20,14 @@ using testing::ValueOf;
 // A replay server, a hub of one run, and an order of that.
 struct Fixture {
   explicit Fixture(testing::ParamServer* the_hub, const std::string& data_dir = "",
-                   const std::optional<FailedReturn>& failed = std::nullopt)
+                   std::vector<FailedReturn> failed = {})
       : hub(the_hub) {
     hub->Start();
     ReplayServerOptions options;
     options.listen = "127.0.0.1:0";
     options.data_dir = data_dir;
     server = ValueOf(ReplayServer::Start(options, &metrics));
-    work = std::make_unique<ReplayWork>(hub->address, server->address(), server.get(), stop, failed);
+    work = std::make_unique<ReplayWork>(hub->address, server->address(), server.get(), stop, std::move(failed));
     order.experiment_id = "first-1";
     order.role = Role::kReplayServer;
     hub->Order(order.role, "replay-server-1-ab-7");
@@ -38,9 +38,10 @@ struct Fixture {
     thread = Thread("order", [this] { ended = work->Do(order, "replay-server-1-ab-7", stop); });
   }
   // Ten items into a table of the experiment.
-  void Write(const std::string& experiment) const {
+  void Write(const std::string& experiment, Durability durability = Durability::kNone) const {
     const auto connection = ValueOf(NewGrpcReplayConnection({server->address()}, nullptr, experiment));
-    const TableConfig table = testing::SimpleTable("t");
+    TableConfig table = testing::SimpleTable("t");
+    table.durability = durability;
     REQUIRE_OK(connection->CreateTable(table, StopToken()));
     const auto writer = ValueOf(connection->NewWriter(testing::SimpleWriter("w" + experiment, table)));
     REQUIRE_OK(writer->Append(testing::SimpleBlock(0, 10), StopToken()));
@@ -152,6 +153,7 @@ TEST_CASE("A replay server that must go back to a cut leaves, and starts again w
   testing::ParamServer hub;
   hub.hub_options.restoration = Restoration{3, "token"};
   Fixture fixture(&hub, folder.path());
+  fixture.Write("second-2", Durability::kLog);
   fixture.Begin();
   fixture.thread.Join();
   CHECK(fixture.ended == absl::OkStatus());
@@ -174,7 +176,7 @@ TEST_CASE("A replay server that cannot go back to a cut gives the order up with 
     CHECK(fixture.ended.code() == absl::StatusCode::kFailedPrecondition);
     CHECK_FALSE(fixture.work->return_to().has_value());
   }
-  SECTION("it has tables of another experiment") {
+  SECTION("another experiment has a table without durability, which a new start would empty") {
     Fixture fixture(&hub, folder.path());
     fixture.Write("second-2");
     fixture.Begin();
@@ -185,7 +187,8 @@ TEST_CASE("A replay server that cannot go back to a cut gives the order up with 
   }
   SECTION("it has tried") {
     Fixture fixture(&hub, folder.path(),
-                    FailedReturn{{"first-1", 3, "token"}, absl::DataLossError("a file is damaged")});
+                    {{{"first-1", 3, "token"}, absl::DataLossError("a file is damaged")},
+                     {{"second-2", 1, "other"}, absl::DataLossError("another one is")}});
     fixture.Begin();
     fixture.thread.Join();
     CHECK(fixture.ended == absl::DataLossError("a file is damaged"));

@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 
 #include "absl/strings/match.h"
 #include "common/base/random.h"
+#include "common/config/table/table_name.h"
 #include "replay_server/storage/records.h"
 #include "tests/replay_server/storage/durable_replay.h"
 #include "tests/support/full_disk.h"
@@ -38,9 +40,9 @@ absl::StatusOr<DataFolder::Opened> Open(const std::string& path) {
 void Make(const TemporaryFolder& folder, const std::string& name, bool checkpoints = true) {
   {
     DurableReplay replay = OpenReplay(folder.File("live"));
-    REQUIRE(ValueOf(replay.store->CreateTable(DurableTable("t", Durability::kLog))));
-    const auto table = ValueOf(replay.store->FindTable("t"));
-    const auto session = ValueOf(replay.store->OpenWriter("w", {"t"}, table->created().signature));
+    REQUIRE(ValueOf(replay.store->CreateTable(DurableTable("e-1/t", Durability::kLog))));
+    const auto table = ValueOf(replay.store->FindTable("e-1/t"));
+    const auto session = ValueOf(replay.store->OpenWriter("w", {"e-1/t"}, table->created().signature));
     REQUIRE_OK(session->Claim(1));
     for (uint64_t i = 0; i < 5; ++i) {
       REQUIRE_OK(AwaitInsert(session.get(), i + 1, SimpleBlock(i * 2, 2)));
@@ -308,16 +310,130 @@ TEST_CASE("a folder keeps cuts beside its checkpoints, and goes back to one", "[
   CHECK(Items(path) == 10);
 }
 
+// A folder whose server has tables of two experiments.
+class TwoExperiments {
+ public:
+  std::string path() const { return folder_.File("it"); }
+
+  // Appends a block of two items to the experiment's table, which is made if it is missing.
+  void Append(const std::string& experiment) {
+    const DurableReplay replay = OpenReplay(path());
+    TableConfig config = DurableTable(experiment + "/t", Durability::kLog);
+    config.memory_limit = memory_limit_;
+    REQUIRE_OK(replay.store->CreateTable(config));
+    const auto session = ValueOf(replay.store->OpenWriter("writer-of-" + experiment, {config.name}, config.signature));
+    const uint64_t block = ++blocks_[experiment];
+    REQUIRE_OK(session->Claim(7));
+    REQUIRE_OK(AwaitInsert(session.get(), block, SimpleBlock(block * 2, 2)));
+  }
+  void Drop(const std::string& experiment) {
+    const DurableReplay replay = OpenReplay(path());
+    CHECK(replay.store->DropExperiment(experiment) == 1);
+    blocks_.erase(experiment);
+  }
+  void Cut(const std::string& experiment) const {
+    const DurableReplay replay = OpenReplay(path());
+    REQUIRE_OK(replay.folder->KeepCut(replay.database.get(), {experiment, 1, {}}));
+  }
+  // What the next block is after a return to the cut.
+  void ContinueAt(const std::string& experiment, uint64_t blocks) { blocks_[experiment] = blocks; }
+  void SetMemoryLimit(int64_t bytes) { memory_limit_ = bytes; }
+
+  // The generations of all items, by experiment. Their rows must be there.
+  std::map<std::string, std::vector<uint64_t>> Generations() const {
+    const DataFolder::Opened opened = ValueOf(Open(path()));
+    std::map<std::string, std::vector<uint64_t>> generations;
+    for (const SavedTable& table : opened.state.tables) {
+      for (const ItemRecord& item : table.items) {
+        generations[std::string(ExperimentOfTable(table.created.name))].push_back(item.generation);
+        const uint64_t block = item.chunks.at(0)->durable()->id;
+        REQUIRE_OK(opened.database->Get(Database::Family::kBlocks,
+                                        (block & kTieredBlock) == 0 ? BlockKey(block) : RowsKey(block)));
+      }
+    }
+    return generations;
+  }
+
+ private:
+  const TemporaryFolder folder_;
+  int64_t memory_limit_ = 0;
+  std::map<std::string, uint64_t> blocks_;
+};
+
+TEST_CASE("an experiment goes back to its cut, and the tables of others stay as they are", "[unit]") {
+  TwoExperiments both;
+  both.SetMemoryLimit(GENERATE(0, 1 << 20));
+  both.Append("e-1");
+  both.Append("f-2");
+  both.Append("e-1");
+  const auto before = both.Generations();
+  both.Cut("e-1");
+  both.Append("f-2");
+  SECTION("its tables have changed") {
+    both.Append("e-1");
+  }
+  SECTION("its tables are gone, and others have been made since") {
+    both.Drop("e-1");
+    both.Append("f-2");
+    both.Append("g-3");
+    both.Append("g-3");
+  }
+  auto expected = both.Generations();
+  CHECK(expected["e-1"] != before.at("e-1"));
+  expected["e-1"] = before.at("e-1");
+  CHECK(ValueOf(OpenAt(both.path(), 1, "token")).lost.commits == 0);
+  CHECK(both.Generations() == expected);
+  both.ContinueAt("e-1", 2);
+  both.Append("e-1");
+  both.Append("f-2");
+  CHECK(both.Generations().at("e-1").size() == 6);
+  CHECK(both.Generations().at("f-2").size() == expected.at("f-2").size() + 2);
+}
+
+TEST_CASE("a cut whose rows the database has under another meaning is refused, and nothing changes", "[unit]") {
+  TwoExperiments both;
+  both.Append("e-1");
+  both.Cut("e-1");
+  {
+    const DataFolder::Opened opened = ValueOf(Open(both.path()));
+    const std::string key = BlockKey(opened.state.tables.at(0).items.at(0).chunks.at(0)->durable()->id);
+    const std::string bytes = ValueOf(opened.database->Get(Database::Family::kBlocks, key));
+    Put(opened.database.get(), key, bytes + "x", Database::Family::kBlocks);
+  }
+  CHECK(absl::IsFailedPrecondition(OpenAt(both.path(), 1, "token").status()));
+  CHECK_FALSE(fs::exists(both.path() + "/cuts/e-1/restored"));
+}
+
+TEST_CASE("an experiment whose writer has tables of others as well cannot go back alone", "[unit]") {
+  TwoExperiments both;
+  both.Append("e-1");
+  both.Append("f-2");
+  {
+    const DurableReplay replay = OpenReplay(both.path());
+    const auto signature = ValueOf(replay.store->FindTable("e-1/t"))->created().signature;
+    const auto session = ValueOf(replay.store->OpenWriter("of-both", {"e-1/t", "f-2/t"}, signature));
+    REQUIRE_OK(session->Claim(1));
+    InsertBlock block = SimpleBlock(0, 1);
+    REQUIRE_OK(AwaitInsert(session.get(), 1, std::move(block)));
+  }
+  both.Cut("e-1");
+  const auto before = both.Generations();
+  CHECK(absl::IsFailedPrecondition(OpenAt(both.path(), 1, "token").status()));
+  CHECK(both.Generations() == before);
+}
+
 TEST_CASE("a return that ends in the middle leaves the database of before", "[unit]") {
   const TemporaryFolder folder;
   Make(folder, "it");
   const std::string path = folder.File("it");
   CHECK(Items(path) == 10);
   fs::copy(path + "/db", path + "/db.new", fs::copy_options::recursive);
+  fs::copy(path + "/db", path + "/db.cut", fs::copy_options::recursive);
   fs::rename(path + "/db", path + "/db.old");  // As a server leaves it that dies here.
   CHECK(Items(path) == 10);
   CHECK_FALSE(fs::exists(path + "/db.old"));
   CHECK_FALSE(fs::exists(path + "/db.new"));
+  CHECK_FALSE(fs::exists(path + "/db.cut"));
 }
 
 TEST_CASE("a damaged cut does not take the database's place", "[unit]") {
