@@ -166,18 +166,20 @@ def poll_problems(polls, hub_deaths, unsaved=()):
     problems = []
     floors = {}  # What a value may not be less than, by name.
     cut = {}  # The values of the newest cut, which stay when the hub dies.
+    written = {}  # What hubs that died must have written.
     life = 0
-    for position, poll in enumerate(polls):
+    for poll in polls:
         values = _values(poll)
         if poll["life"] != life:
+            for died in range(life, poll["life"]):
+                shown = [each for each in polls if each["life"] == died]
+                written = _larger(written, _written(shown, hub_deaths[died], unsaved))
             life = poll["life"]
-            floors = _written(polls[:position], hub_deaths[:life], unsaved)
-            for name, value in cut.items():
-                floors[name] = max(value, floors.get(name, value))
+            floors = _larger(written, cut)
         for name, value in values.items():
             if name in floors and value < floors[name]:
                 problems.append(f"{name} went back from {_text(floors[name])} to {_text(value)} at {poll['t']:.1f} s")
-        floors = {name: max(value, floors.get(name, value)) for name, value in values.items()}
+        floors = _larger(values, floors)
         if poll["cut"] is not None:
             cut = {"cuts": poll["cut"]["number"], **{name: poll["cut"][name] for name in COUNTS}}
     for before, after in zip(polls, polls[1:]):
@@ -206,19 +208,20 @@ def _text(value):
     return f"{value[0]}.{value[1]}" if isinstance(value, tuple) else str(value)
 
 
-def _written(polls, deaths, unsaved):
-    """The values that the hub that died last must have written."""
-    if not deaths:
-        return {}
-    end = deaths[-1] - WRITTEN
+def _larger(some, others):
+    return {name: max(each[name] for each in (some, others) if name in each) for name in {**some, **others}}
+
+
+def _written(polls, death, unsaved):
+    """The values that a hub with these polls must have written before it died."""
+    end = death - WRITTEN
     for since, until in unsaved:
-        if since <= deaths[-1] and until >= end:  # Nothing was written meanwhile.
+        if since <= death and until >= end:  # Nothing was written meanwhile.
             end = min(end, since - WRITTEN)
     written = {}
     for poll in polls:
         if poll["t"] <= end:
-            for name, value in _values(poll).items():
-                written[name] = max(value, written.get(name, value))
+            written = _larger(written, _values(poll))
     return written
 
 

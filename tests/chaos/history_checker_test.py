@@ -215,6 +215,12 @@ class PollsTest(unittest.TestCase):
         self.assertEqual(len(problems), 3, problems)
         self.assertIn("env_steps went back from 1400 to 1390", problems[0])
 
+    def test_what_one_hub_had_not_written_is_not_asked_of_the_hubs_after_it(self):
+        polls = self.good() + [poll(41, 5 * 28, life=1), poll(42, 5 * 30, life=2)]
+        self.assertEqual(poll_problems(polls, [40.0, 41.5]), [])
+        polls[-1] = poll(60, 5 * 28 - 1, life=2)
+        self.assertEqual(len(poll_problems(polls, [40.0, 41.5])), 3)
+
     def test_counts_may_not_go_back_behind_a_cut(self):
         cut = {"number": 2, "env_steps": 10 * 190, "learner_steps": 190}
         polls = self.good()
