@@ -15,6 +15,7 @@
 #include "common/hub/hub_convert.h"
 #include "param_server/experiments/output_files.h"
 #include "param_server/run/cut_folder.h"
+#include "param_server/run/hub_state.h"
 #include "param_server/services/overview_convert.h"
 
 namespace waggle {
@@ -61,11 +62,15 @@ absl::Status GiveUpOrPostpone(HostState* host, const std::string& id, const absl
   return absl::OkStatus();
 }
 
+std::string FolderOfHub(const HostState* host, const std::string& id) {
+  return absl::StrCat(host->RunFolder(id), "/hub");
+}
+
 absl::StatusOr<std::shared_ptr<OpenRun>> OpenRunOf(HostState* host, const ExperimentRecord& record,
                                                    const std::string& effective_yaml, const Experiment& experiment) {
   OpenRunOptions options;
   options.experiment_id = record.id;
-  options.folder = absl::StrCat(host->RunFolder(record.id), "/hub");
+  options.folder = FolderOfHub(host, record.id);
   options.output_folder = record.output_folder;
   options.plan = PlanRun(experiment, effective_yaml);
   if (!record.settings.empty()) {
@@ -119,6 +124,20 @@ absl::Status BeginOpen(HostState* host, const std::string& id, std::shared_ptr<O
   return absl::OkStatus();
 }
 
+// Lets users see how far a run has got before it is open, which a full disk may prevent for long.
+void NoteProgress(HostState* host, const std::string& id) {
+  const absl::StatusOr<HubRecord> saved = HubState::Read(FolderOfHub(host, id));
+  if (!saved.ok()) {
+    return;  // Opening the run will tell.
+  }
+  MutexLock lock(&host->mutex);
+  RunStanding& past = host->past_standings[id];
+  past.env_steps = static_cast<uint64_t>(saved->progress.env_steps);
+  past.learner_steps = static_cast<uint64_t>(saved->progress.learner_steps);
+  past.running = saved->progress.running.value_or(absl::ZeroDuration());
+  past.result = saved->progress.result;
+}
+
 absl::Status OpenAndBegin(HostState* host, const std::string& id) {
   ExperimentRecord record;
   {
@@ -127,6 +146,9 @@ absl::Status OpenAndBegin(HostState* host, const std::string& id) {
     if (host->stopping || IsOver(record.state)) {
       return absl::OkStatus();
     }
+  }
+  if (record.state == RunState::kRunning) {
+    NoteProgress(host, id);
   }
   absl::StatusOr<ExperimentTexts> texts = host->store->Texts(id);
   if (!texts.ok()) {
@@ -218,7 +240,7 @@ void SaveReplayStorage(HostState* host) {
 
 // If `wanted`, asks for a return to the run's newest cut, if it has one. Returns true if a return is asked for.
 absl::StatusOr<bool> RequestNewestCut(HostState* host, const ExperimentRecord& record, bool wanted) {
-  const CutFolder folder({absl::StrCat(host->RunFolder(record.id), "/hub"), record.output_folder});
+  const CutFolder folder({FolderOfHub(host, record.id), record.output_folder});
   if (wanted) {
     WAGGLE_ASSIGN_OR_RETURN(const std::vector<CutFacts> cuts, folder.List());
     if (!cuts.empty()) {

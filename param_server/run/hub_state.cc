@@ -244,26 +244,29 @@ absl::StatusOr<HubRecord> DecodeHubRecord(absl::string_view text) {
   return record;
 }
 
+absl::StatusOr<HubRecord> HubState::Read(const std::string& folder) {
+  const std::string path = FileIn(folder);
+  const absl::StatusOr<std::string> text = ReadSmallFile(path, kMaxFileBytes);
+  if (absl::IsNotFound(text.status())) {
+    return HubRecord();
+  }
+  WAGGLE_RETURN_IF_ERROR(text.status());
+  absl::StatusOr<HubRecord> record = DecodeHubRecord(*text);
+  if (!record.ok()) {
+    return absl::DataLossError(
+        absl::StrCat(path, " is damaged (", record.status().message(), "); move it away to begin anew"));
+  }
+  return record;
+}
+
 absl::StatusOr<std::unique_ptr<HubState>> HubState::Open(const std::string& folder) {
   WAGGLE_ASSIGN_OR_RETURN(
       File lock_file, LockFolder(folder, kLockName,
                                  "another parameter server uses this folder; give each one a --data-dir of its own"));
   auto state = std::unique_ptr<HubState>(new HubState(folder, std::move(lock_file)));
-  const std::string path = absl::StrCat(folder, "/", kFileName);
-  HubRecord record;
-  const absl::StatusOr<std::string> text = ReadSmallFile(path, kMaxFileBytes);
-  if (text.ok()) {
-    absl::StatusOr<HubRecord> decoded = DecodeHubRecord(*text);
-    if (!decoded.ok()) {
-      return absl::DataLossError(
-          absl::StrCat(path, " is damaged (", decoded.status().message(), "); move it away to begin anew"));
-    }
-    record = *std::move(decoded);
-  } else if (!absl::IsNotFound(text.status())) {
-    return text.status();
-  }
+  WAGGLE_ASSIGN_OR_RETURN(HubRecord record, Read(folder));
   // Written at once, so that a folder that cannot be written to is an error now, not when a learner joins.
-  WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(path, EncodeHubRecord(record)));
+  WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(FileIn(folder), EncodeHubRecord(record)));
   MutexLock lock(&state->mutex_);
   state->last_epoch_ = record.last_epoch;
   state->record_ = std::move(record);
@@ -286,7 +289,7 @@ absl::Status HubState::Update(const std::function<void(HubRecord*)>& change) {
   if (changed == record_) {
     return absl::OkStatus();
   }
-  WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(folder_, "/", kFileName), EncodeHubRecord(changed)));
+  WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(FileIn(folder_), EncodeHubRecord(changed)));
   record_ = std::move(changed);
   last_epoch_ = record_.last_epoch;
   return absl::OkStatus();

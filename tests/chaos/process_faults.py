@@ -37,15 +37,16 @@ def _has_failpoints(chaos, process, points):
             raise Skipped("the executables have no failpoints: build with -DWAGGLE_FAILPOINTS=ON, as ./dev build does")
 
 
-def _live_with(chaos, target, failpoints, seconds):
-    """Starts the target anew with these failpoints, for a while. Returns True if one of them ended it."""
+def _live_with(chaos, target, failpoints, seconds, ends=(-signal.SIGKILL,)):
+    """Starts the target anew with these failpoints, for a while. They may end it with one of the statuses `ends`. Returns
+    True if one of them ended it."""
     process = chaos.pool[target]
     process.hold()
     process.kill("to start it with failpoints")
     process.await_end(PATIENCE)
     process.forget_expectations()
     lives = process.lives
-    process.expect((-signal.SIGKILL,), f"failpoint {failpoints}")
+    process.expect(ends, f"failpoint {failpoints}")
     process.release({"WAGGLE_FAILPOINTS": failpoints})
     if not process.await_life(lives, PATIENCE):
         raise Skipped(f"{target} was not started")
@@ -88,7 +89,7 @@ def file_errors(chaos, target, seconds, rng):
     _has_failpoints(chaos, chaos.pool[target], FILE_POINTS)
     points = ";".join(f"{rng.choice(FILE_POINTS[:4])}=error(a failpoint)@{rng.randint(1, 12)}" for _ in range(2))
     since = time.monotonic()
-    _live_with(chaos, target, points, seconds)
+    _live_with(chaos, target, points, seconds, ends=(-signal.SIGKILL, 1))  # It cannot start without its first files.
     if target == "hub":
         chaos.unsaved.append((since, time.monotonic()))
 

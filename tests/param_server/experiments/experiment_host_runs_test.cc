@@ -207,6 +207,7 @@ TEST_CASE_METHOD(HostFixture, "a run that a restarted hub cannot open goes on la
   host.reset();
   // As an earlier hub on another machine that has not ended yet.
   std::unique_ptr<HubState> other = ValueOf(HubState::Open(folder.File("hub/experiments/" + id + "/hub")));
+  REQUIRE_OK(other->Update([](HubRecord* record) { record->progress.env_steps = 500; }));
   Start();
   for (int i = 0; i < 3; ++i) {
     Round();
@@ -217,6 +218,7 @@ TEST_CASE_METHOD(HostFixture, "a run that a restarted hub cannot open goes on la
   RoundsUntil("why it cannot go on",
               [&] { return ValueOf(host->Get(id)).reason().find("cannot go on yet") != std::string::npos; });
   CHECK(host->List({}).experiments_size() == 1);
+  CHECK(ValueOf(host->Get(id)).env_steps() == 500);
   CHECK(Find(id) == nullptr);
   CHECK(ValueOf(host->PastOverview(id)).run_state() == v1::RUN_STATE_RUNNING);
   CHECK(absl::IsFailedPrecondition(host->Resume(id)));
