@@ -335,7 +335,7 @@ class TwoExperiments {
     const DurableReplay replay = OpenReplay(path());
     REQUIRE_OK(replay.folder->KeepCut(replay.database.get(), {experiment, 1, {}}));
   }
-  // What the next block is after a return to the cut.
+  // Sets the number of blocks of a table that has gone back.
   void ContinueAt(const std::string& experiment, uint64_t blocks) { blocks_[experiment] = blocks; }
   void SetMemoryLimit(int64_t bytes) { memory_limit_ = bytes; }
 
@@ -388,6 +388,22 @@ TEST_CASE("an experiment goes back to its cut, and the tables of others stay as 
   both.Append("f-2");
   CHECK(both.Generations().at("e-1").size() == 6);
   CHECK(both.Generations().at("f-2").size() == expected.at("f-2").size() + 2);
+}
+
+TEST_CASE("an experiment goes back to a cut in a new folder, to which the cut was copied", "[unit]") {
+  TwoExperiments both;
+  both.SetMemoryLimit(GENERATE(0, 1 << 20));
+  both.Append("e-1");
+  both.Append("f-2");
+  const auto before = both.Generations();
+  both.Cut("e-1");
+  const TwoExperiments other;
+  fs::create_directories(other.path());
+  fs::copy(both.path() + "/cuts", other.path() + "/cuts", fs::copy_options::recursive);
+  REQUIRE_OK(OpenAt(other.path(), 1, "token"));
+  const auto after = other.Generations();
+  REQUIRE(after.size() == 1);
+  CHECK(after.at("e-1") == before.at("e-1"));
 }
 
 TEST_CASE("a cut whose rows the database has under another meaning is refused, and nothing changes", "[unit]") {
