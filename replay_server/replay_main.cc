@@ -52,7 +52,7 @@ void Tend(ReplayServer* server, Monitor* monitor, const StopToken& ended) {
 
 // The returns to cuts of one server.
 struct Returns {
-  std::optional<CutReturn> next;  // The server must start again with the tables of this cut.
+  std::vector<CutReturn> next;  // The server must start again with the tables of these cuts, if there are any.
   std::vector<FailedReturn> failed;
 };
 
@@ -76,23 +76,16 @@ absl::Status JoinPool(const ReplayFlags& flags, ReplayServer* server, Monitor* m
   const StopToken::Callback stops(stop, [leave] { leave.RequestStop(); });
   ReplayWork work(flags.param_server, options.address, server, leave, returns->failed);
   const absl::Status worked = WorkForPool(options, &work, leave);
-  returns->next = work.return_to();
+  returns->next = work.returns();
   return worked;
 }
 
 // Serves until `stop`, or until the server must start again: see Returns.
 absl::Status Serve(const ReplayFlags& flags, ReplayServerOptions options, Metrics* metrics, Monitor* monitor,
                    const StopToken& stop, Returns* returns) {
-  options.return_to = std::exchange(returns->next, std::nullopt);
-  absl::StatusOr<std::unique_ptr<ReplayServer>> started = ReplayServer::Start(options, metrics);
-  if (options.return_to.has_value() && !started.ok()) {
-    // The server has the tables that it had, and tells the hub why.
-    LogError("cannot go back to cut ", options.return_to->number, ": ", started.status().message());
-    returns->failed.push_back({*options.return_to, started.status()});
-    options.return_to.reset();
-    started = ReplayServer::Start(options, metrics);
-  }
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayServer> server, std::move(started));
+  options.return_to = std::exchange(returns->next, {});
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayServer> server, ReplayServer::Start(options, metrics));
+  returns->failed.insert(returns->failed.end(), server->failed_returns().begin(), server->failed_returns().end());
   LogInfo("serving replay on ", server->address());
   const auto collecting = monitor->Add([server = server.get()](PrometheusText* text) { server->WriteWaits(text); });
   const StopToken ended;
@@ -135,7 +128,7 @@ absl::Status RunReplayServer(const ReplayFlags& flags, const StopToken& stop) {
   absl::Status status;
   do {
     status = Serve(flags, options, &metrics, monitor.get(), stop, &returns);
-  } while (status.ok() && returns.next.has_value() && !stop.StopRequested());
+  } while (status.ok() && !returns.next.empty() && !stop.StopRequested());
   return status;
 }
 

@@ -52,6 +52,13 @@ absl::Status ReplayWork::Do(const WorkOrder& order, const std::string& run_worke
     const absl::StatusOr<std::string> token =
         server_->folder() == nullptr ? std::string() : server_->folder()->ReturnToken(order.experiment_id);
     if (!token.ok() || *token != restoration->token) {
+      // A start would lose what the disk does not take now.
+      while (!server_->storage_status().ok()) {
+        if (stop.WaitFor(kLookInterval)) {
+          hub->Leave(kLeaveTimeout);
+          return absl::OkStatus();
+        }
+      }
       const absl::Status begun = token.ok() ? BeginReturn(order.experiment_id, *restoration) : token.status();
       if (!begun.ok()) {
         hub->ReportFailure(begun);
@@ -86,11 +93,13 @@ absl::Status ReplayWork::BeginReturn(const std::string& experiment_id, const Res
     return absl::FailedPreconditionError(
         absl::StrCat("cut ", restoration.cut, ": this replay server has no folder with it (--data-dir)"));
   }
+  const CutReturn cut{experiment_id, restoration.cut, restoration.token};
   for (const FailedReturn& failed : failed_) {
-    if (failed.cut.experiment == experiment_id && failed.cut.token == restoration.token) {
+    if (failed.cut.experiment == cut.experiment && failed.cut.token == cut.token) {
       return failed.status;
     }
   }
+  WAGGLE_RETURN_IF_ERROR(server_->folder()->FindCut(cut));
   for (const std::shared_ptr<Table>& table : server_->store()->tables()) {
     const TableConfig& config = table->created();
     if (config.durability == Durability::kNone && ExperimentOfTable(config.name) != experiment_id) {
@@ -101,19 +110,16 @@ absl::Status ReplayWork::BeginReturn(const std::string& experiment_id, const Res
   }
   {
     MutexLock lock(&mutex_);
-    if (return_to_.has_value()) {  // The hub gives this order again after the start.
-      return absl::OkStatus();
-    }
-    return_to_ = CutReturn{experiment_id, restoration.cut, restoration.token};
+    returns_.push_back(cut);
   }
-  LogInfo("starts again with the tables of cut ", restoration.cut, " of experiment ", experiment_id);
   leave_.RequestStop();
+  LogInfo("starts again with the tables of cut ", restoration.cut, " of experiment ", experiment_id);
   return absl::OkStatus();
 }
 
-std::optional<CutReturn> ReplayWork::return_to() const {
+std::vector<CutReturn> ReplayWork::returns() const {
   MutexLock lock(&mutex_);
-  return return_to_;
+  return returns_;
 }
 
 void ReplayWork::Discard(const std::string& experiment_id) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +19,7 @@ namespace waggle {
 class ReplayWork final : public PoolWork {
  public:
   // Clients reach the server at `address`. The server must outlive this. `leave` is stopped if the server must stop and
-  // start again with the tables of a cut: see return_to(). `failed` are the returns that earlier starts failed to make;
+  // start again with the tables of cuts: see returns(). `failed` are the returns that earlier starts failed to make;
   // an order to make one again gets its error.
   ReplayWork(std::string hub_address, std::string address, ReplayServer* server, StopToken leave,
              std::vector<FailedReturn> failed = {})
@@ -36,12 +35,12 @@ class ReplayWork final : public PoolWork {
   std::vector<std::string> Kept() override { return server_->store()->Experiments(); }
   void Discard(const std::string& experiment_id) override;
 
-  // The cut whose tables the server must have when it starts again. Absent if it need not.
-  std::optional<CutReturn> return_to() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The cuts whose tables the server must have when it starts again. Empty if it need not.
+  std::vector<CutReturn> returns() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // Asks for a return to the cut. FAILED_PRECONDITION if the server cannot return to it; the error of a return that has
-  // failed.
+  // Asks for a return to the cut. FAILED_PRECONDITION or NOT_FOUND if the server cannot return to it; the error of a
+  // return that has failed.
   absl::Status BeginReturn(const std::string& experiment_id, const Restoration& restoration)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -51,7 +50,7 @@ class ReplayWork final : public PoolWork {
   const StopToken leave_;
   const std::vector<FailedReturn> failed_;
   mutable Mutex mutex_;
-  std::optional<CutReturn> return_to_ ABSL_GUARDED_BY(mutex_);
+  std::vector<CutReturn> returns_ ABSL_GUARDED_BY(mutex_);
 };
 
 // The unique name of a replay server's folder, saved in it for restarts. Draws a name if the folder has none.

@@ -60,6 +60,7 @@ absl::StatusOr<std::unique_ptr<ReplayServer>> ReplayServer::Start(ReplayServerOp
   std::shared_ptr<DiskRows> disk_rows;
   std::unique_ptr<Journal> journal;
   SavedState saved;
+  std::vector<FailedReturn> failed;
   if (!options.data_dir.empty()) {
     DataFolderOptions folder_options;
     folder_options.path = options.data_dir;
@@ -67,6 +68,7 @@ absl::StatusOr<std::unique_ptr<ReplayServer>> ReplayServer::Start(ReplayServerOp
     WAGGLE_ASSIGN_OR_RETURN(DataFolder::Opened opened, DataFolder::Open(folder_options));
     folder = std::move(opened.folder);
     saved = std::move(opened.state);
+    failed = std::move(opened.failed);
     JournalOptions journal_options;
     journal_options.checkpoint_period = options.checkpoint_period;
     journal_options.folder = folder->absolute_path();
@@ -83,6 +85,7 @@ absl::StatusOr<std::unique_ptr<ReplayServer>> ReplayServer::Start(ReplayServerOp
   }
   std::unique_ptr<ReplayServer> server(
       new ReplayServer(std::move(options), metrics, std::move(folder), std::move(disk_rows), std::move(journal)));
+  server->failed_returns_ = std::move(failed);
   absl::Status started = server->store_.Restore(std::move(saved.tables), std::move(saved.writers));
   if (started.ok()) {
     absl::StatusOr<std::unique_ptr<RpcServer>> rpc = RpcServer::Start(listen, {&server->service_}, keepalive, rpcs);

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -26,7 +26,7 @@ struct ReplayServerOptions {
   // The folder for tables that must survive a restart, and for rows past a memory_limit; empty without such tables.
   std::string data_dir;
   absl::Duration checkpoint_period = absl::Minutes(5);
-  std::optional<CutReturn> return_to = {};  // See DataFolderOptions.
+  std::vector<CutReturn> return_to = {};  // See DataFolderOptions.
   Keepalive keepalive = kServerKeepalive;
   RpcFigures* rpcs = nullptr;  // Takes the durations of calls, if it is not null. Outlives the server.
   ReplayStoreOptions store;
@@ -58,6 +58,11 @@ class ReplayServer {
   // Null without a folder. Only its functions for any thread may be called.
   const DataFolder* folder() const { return folder_.get(); }
 
+  // The returns to cuts that the start could not make.
+  const std::vector<FailedReturn>& failed_returns() const { return failed_returns_; }
+  // Why the disk does not take changes now. Any thread.
+  absl::Status storage_status() const { return journal_ == nullptr ? absl::OkStatus() : journal_->status(); }
+
   // Answers waiting calls with UNAVAILABLE, saves all durable data, gives other calls `grace` to end, and stops.
   // Idempotent. The destructor calls it without grace.
   void Shutdown(absl::Duration grace);
@@ -79,6 +84,7 @@ class ReplayServer {
   Executor executor_;
   ReplayService service_;
   std::unique_ptr<RpcServer> server_;
+  std::vector<FailedReturn> failed_returns_;
 };
 
 }  // namespace waggle

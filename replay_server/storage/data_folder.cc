@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "common/base/annotate.h"
 #include "common/base/log.h"
@@ -31,6 +32,8 @@ constexpr char kCheckpoints[] = "checkpoints";
 constexpr char kDamaged[] = "damaged";
 constexpr char kCuts[] = "cuts";
 constexpr char kReturned[] = "restored";
+constexpr char kReturning[] = "returning";
+constexpr int kMostStarts = 3;
 // Becomes the database once it is complete.
 constexpr char kComing[] = "db.new";
 // A copy of a cut's database, to read it: opening a database changes it.
@@ -110,32 +113,46 @@ absl::StatusOr<DataFolder::Opened> DataFolder::Open(const DataFolderOptions& opt
   if (!Exists(folder->Path(kDatabase)) && kept.empty()) {
     WAGGLE_RETURN_IF_ERROR(Annotate(folder->Create(), absl::StrCat("making ", folder->Path(kDatabase))));
   }
-  if (options.return_to.has_value()) {
-    WAGGLE_RETURN_IF_ERROR(folder->ReturnTo(*options.return_to));
+  Opened opened;
+  std::optional<SavedState> state;
+  for (const CutReturn& cut : options.return_to) {
+    state.reset();  // It has all rows in memory.
+    absl::StatusOr<SavedState> returned = folder->ReturnTo(cut, &opened.lost);
+    if (returned.ok()) {
+      state = *std::move(returned);
+      continue;
+    }
+    LogError("experiment ", cut.experiment, " cannot go back to cut ", cut.number, ": ", returned.status().message());
+    opened.failed.push_back({cut, returned.status()});
+    WAGGLE_RETURN_IF_ERROR(folder->EndReturn());
   }
   DataFolder* const here = folder.get();
-  return here->Load(std::move(folder));
+  return here->Load(std::move(folder), std::move(state), std::move(opened));
 }
 
-absl::StatusOr<DataFolder::Opened> DataFolder::Load(std::unique_ptr<DataFolder> self) {
+absl::StatusOr<DataFolder::Opened> DataFolder::Load(std::unique_ptr<DataFolder> self, std::optional<SavedState> state,
+                                                    Opened opened) {
   const std::string path = Path(kDatabase);
-  auto loaded = OpenAndLoad(path);
-  Opened opened;
-  const bool damaged = absl::IsDataLoss(loaded.status());
-  if (damaged) {
-    WAGGLE_RETURN_IF_ERROR(FallBack(loaded.status(), &opened.state));
+  bool damaged = false;
+  if (state.has_value()) {
     WAGGLE_ASSIGN_OR_RETURN(opened.database, Database::Open(path, /*create=*/false, nullptr));
+    opened.state = *std::move(state);
   } else {
-    if (LacksRoom(loaded.status())) {
-      return WithoutRoom(loaded.status(), absolute_path(), path);
+    auto loaded = OpenAndLoad(path);
+    damaged = absl::IsDataLoss(loaded.status());
+    if (damaged) {
+      WAGGLE_RETURN_IF_ERROR(FallBack(loaded.status(), &opened.state));
+      WAGGLE_ASSIGN_OR_RETURN(opened.database, Database::Open(path, /*create=*/false, nullptr));
+    } else {
+      if (LacksRoom(loaded.status())) {
+        return WithoutRoom(loaded.status(), absolute_path(), path);
+      }
+      WAGGLE_RETURN_IF_ERROR(Annotate(loaded.status(), path));
+      opened.database = std::move(loaded->first);
+      opened.state = std::move(loaded->second);
     }
-    WAGGLE_RETURN_IF_ERROR(Annotate(loaded.status(), path));
-    opened.database = std::move(loaded->first);
-    opened.state = std::move(loaded->second);
   }
-  opened.lost = commits_->After(opened.database->get()->GetLatestSequenceNumber());
-  commits_->Clear();
-  LogLost(opened.lost, damaged);
+  NoteLost(opened.database->get()->GetLatestSequenceNumber(), damaged, &opened.lost);
   if (opened.state.format < kStorageFormat) {
     WAGGLE_RETURN_IF_ERROR(Annotate(WriteFormat(opened.database.get()), path));  // New records have this format.
   }
@@ -143,10 +160,14 @@ absl::StatusOr<DataFolder::Opened> DataFolder::Load(std::unique_ptr<DataFolder> 
   return opened;
 }
 
-void DataFolder::LogLost(const CommitRing::Lost& lost, bool damaged) const {
-  if (lost.commits > 0) {
+void DataFolder::NoteLost(uint64_t newest, bool damaged, CommitRing::Lost* lost) const {
+  const CommitRing::Lost here = commits_->After(newest);
+  commits_->Clear();
+  lost->commits += here.commits;
+  lost->items += here.items;
+  if (here.commits > 0) {
     LogError("replay in ", Path(kDatabase), damaged ? " goes on from a checkpoint" : " lacks the end of its log",
-             ": at least the last ", lost.commits, " commits that were acknowledged, with ", lost.items,
+             ": at least the last ", here.commits, " commits that were acknowledged, with ", here.items,
              " changed items, are lost",
              damaged ? " with the damaged database" : " after a power cut, or because a file was cut short");
   }
@@ -325,33 +346,69 @@ absl::Status DataFolder::EndReturn() const {
   return absl::OkStatus();
 }
 
-// A crash before the token is written leaves a return that is asked for again.
-absl::Status DataFolder::ReturnTo(const CutReturn& cut) {
-  const std::string from = absl::StrCat(CutsOf(cut.experiment), "/", cut.number);
-  if (!Exists(from)) {
-    return absl::NotFoundError(
-        absl::StrCat("cut ", cut.number, " of experiment ", cut.experiment, " is missing: ", from, " does not exist"));
+absl::Status DataFolder::FindCut(const CutReturn& cut) const {
+  const std::string path = absl::StrCat(CutsOf(cut.experiment), "/", cut.number);
+  return Exists(path) ? absl::OkStatus()
+                      : absl::NotFoundError(absl::StrCat("cut ", cut.number, " of experiment ", cut.experiment,
+                                                         " is missing: ", path, " does not exist"));
+}
+
+// Without a limit, a return for which there is not enough memory would end the process each time it starts.
+absl::Status DataFolder::CountStart(const CutReturn& cut) const {
+  const std::string path = absl::StrCat(CutsOf(cut.experiment), "/", kReturning);
+  const absl::StatusOr<std::string> text = ReadSmallFile(path, kMostTokenBytes);
+  int starts = 0;
+  if (text.ok()) {
+    const std::vector<absl::string_view> parts = absl::StrSplit(absl::StripTrailingAsciiWhitespace(*text), ' ');
+    if (parts.size() != 2 || parts[0] != cut.token || !absl::SimpleAtoi(parts[1], &starts)) {
+      starts = 0;  // Another return's.
+    }
+  } else if (!absl::IsNotFound(text.status())) {
+    return text.status();
   }
+  if (starts >= kMostStarts) {
+    return absl::AbortedError(absl::StrCat("the server ended ", starts, " times while it went back to cut ", cut.number,
+                                           ": there may be too little memory for its tables and all others"));
+  }
+  return WriteFileAtomically(path, absl::StrCat(cut.token, " ", starts + 1, "\n"));
+}
+
+// A crash before the token is written leaves a return that is asked for again.
+absl::StatusOr<SavedState> DataFolder::ReturnTo(const CutReturn& cut, CommitRing::Lost* lost) const {
+  WAGGLE_RETURN_IF_ERROR(FindCut(cut));
+  WAGGLE_RETURN_IF_ERROR(CountStart(cut));
+  const std::string cuts = CutsOf(cut.experiment);
+  absl::StatusOr<SavedState> state = MergeCut(absl::StrCat(cuts, "/", cut.number), cut.experiment, lost);
+  WAGGLE_RETURN_IF_ERROR(RemoveAll(absl::StrCat(cuts, "/", kReturning)));
+  WAGGLE_RETURN_IF_ERROR(state.status());
+  WAGGLE_RETURN_IF_ERROR(Rename(Path(kDatabase), Path(kReplaced)));
+  WAGGLE_RETURN_IF_ERROR(Rename(Path(kComing), Path(kDatabase)));
+  WAGGLE_RETURN_IF_ERROR(SyncFolder(options_.path));
+  WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(cuts, "/", kReturned), cut.token + "\n"));
+  LogInfo("the tables of experiment ", cut.experiment, " go back to cut ", cut.number);
+  if (const absl::Status removed = RemoveAll(Path(kReplaced)); !removed.ok()) {
+    LogWarning("the next start removes the database of before: ", removed.message());
+  }
+  return state;
+}
+
+absl::StatusOr<SavedState> DataFolder::MergeCut(const std::string& from, const std::string& experiment,
+                                                CommitRing::Lost* lost) const {
+  const std::string going = absl::StrCat("going back to ", from);
   WAGGLE_RETURN_IF_ERROR(CopyFolder(Path(kDatabase), Path(kComing)));
   WAGGLE_RETURN_IF_ERROR(CopyFolder(from, Path(kCutCopy)));
   {
     WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> coming,
                             Database::Open(Path(kComing), /*create=*/false, nullptr));
-    LogLost(commits_->After(coming->get()->GetLatestSequenceNumber()), /*damaged=*/false);
+    NoteLost(coming->get()->GetLatestSequenceNumber(), /*damaged=*/false, lost);
     absl::StatusOr<std::unique_ptr<Database>> past = Database::Open(Path(kCutCopy), /*create=*/false, nullptr);
-    WAGGLE_RETURN_IF_ERROR(Annotate(past.status(), from));
-    WAGGLE_RETURN_IF_ERROR(Annotate(TakeExperiment(cut.experiment, past->get(), coming.get()), from));
+    WAGGLE_RETURN_IF_ERROR(Annotate(past.status(), going));
+    WAGGLE_RETURN_IF_ERROR(Annotate(TakeExperiment(experiment, past->get(), coming.get()), going));
   }
   WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(kCutCopy)));
-  WAGGLE_RETURN_IF_ERROR(Annotate(OpenAndLoad(Path(kComing)).status(), from));  // Rows may be damaged.
-  WAGGLE_RETURN_IF_ERROR(Rename(Path(kDatabase), Path(kReplaced)));
-  WAGGLE_RETURN_IF_ERROR(Rename(Path(kComing), Path(kDatabase)));
-  WAGGLE_RETURN_IF_ERROR(SyncFolder(options_.path));
-  WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(kReplaced)));
-  commits_->Clear();  // The database has numbers of its own for commits.
-  WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(CutsOf(cut.experiment), "/", kReturned), cut.token + "\n"));
-  LogInfo("the tables of experiment ", cut.experiment, " go back to cut ", cut.number);
-  return absl::OkStatus();
+  auto loaded = OpenAndLoad(Path(kComing));  // Rows may be damaged.
+  WAGGLE_RETURN_IF_ERROR(Annotate(loaded.status(), going));
+  return std::move(loaded->second);
 }
 
 }  // namespace waggle

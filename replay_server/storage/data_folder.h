@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -20,8 +21,8 @@ struct DataFolderOptions {
   int keep_checkpoints = 3;
   // A new database needs this much free space: RocksDB may not recover from a disk that is full before its first write.
   uint64_t least_free_bytes = uint64_t{16} << 20;
-  // The tables of an experiment become those of a cut before the database is opened. Other tables stay.
-  std::optional<CutReturn> return_to = {};
+  // Before the database is opened, the tables of these experiments become those of cuts. Other tables stay.
+  std::vector<CutReturn> return_to = {};
 };
 
 // The folder of a replay server's tables:
@@ -31,7 +32,8 @@ struct DataFolderOptions {
 //     checkpoints/N   a copy of it after checkpoint N. The last few are kept. Their large files are hard links to
 //                     those of db/, so damage to such a file damages all copies
 //     cuts/ID/N       the same for cut N of experiment ID, kept until the experiment's later cuts replace it
-//     cuts/ID/restored  the token of the last return to a cut of the experiment
+//     cuts/ID/restored   the token of the last return to a cut of the experiment
+//     cuts/ID/returning  the token of a return, and the number of starts that have begun it and not ended it
 //     commits         the last commits to db/, see CommitRing
 //     cold/           rows beyond their tables' memory_limit. The next server removes it
 //     damaged/N       unreadable data, moved here and never deleted
@@ -44,7 +46,8 @@ class DataFolder {
     std::unique_ptr<DataFolder> folder;
     std::unique_ptr<Database> database;
     SavedState state;
-    CommitRing::Lost lost;  // A lower bound of acknowledged commits that are missing. They are logged too.
+    CommitRing::Lost lost;             // A lower bound of acknowledged commits that are missing. They are logged too.
+    std::vector<FailedReturn> failed;  // These experiments have the tables that they had.
   };
   // Creates the folder if it is missing, locks it and reads it. A damaged database is replaced by its newest intact
   // copy; the log says which, why and what is lost. UNAVAILABLE if another server uses the folder, PERMISSION_DENIED or
@@ -68,6 +71,8 @@ class DataFolder {
   // Copies the database to cuts/EXPERIMENT/NUMBER, and then removes the experiment's cuts that are not kept. Errors as
   // CheckCut.
   absl::Status KeepCut(Database* database, const CutRequest& cut) const;
+  // NOT_FOUND if the folder does not have the cut. Any thread.
+  absl::Status FindCut(const CutReturn& cut) const;
   // The token of the last return to a cut of the experiment; empty if there was none. The error of reading it. Any
   // thread.
   absl::StatusOr<std::string> ReturnToken(const std::string& experiment) const;
@@ -83,12 +88,20 @@ class DataFolder {
   absl::Status CopyCheckpoint(uint64_t number, const std::string& name) const;
   absl::Status CopyFolder(const std::string& from, const std::string& to) const;
   std::string CutsOf(const std::string& experiment) const;
-  absl::Status ReturnTo(const CutReturn& cut);
-  void LogLost(const CommitRing::Lost& lost, bool damaged) const;
+  // Counts a start that goes back to a cut. ABORTED if several have ended in the middle.
+  absl::Status CountStart(const CutReturn& cut) const;
+  // The state of the database afterwards. Adds to `lost`.
+  absl::StatusOr<SavedState> ReturnTo(const CutReturn& cut, CommitRing::Lost* lost) const;
+  // Merges a cut's database with this one, in a folder of its own, and checks all of the result.
+  absl::StatusOr<SavedState> MergeCut(const std::string& from, const std::string& experiment,
+                                      CommitRing::Lost* lost) const;
+  // Logs the commits after the newest one of the database, and adds them to `lost`. They are forgotten then.
+  void NoteLost(uint64_t newest, bool damaged, CommitRing::Lost* lost) const;
   // Removes the leftovers of a return that a crash or an error has ended. The database of before it comes back if the
   // cut's has not taken its place.
   absl::Status EndReturn() const;
-  absl::StatusOr<Opened> Load(std::unique_ptr<DataFolder> self);
+  // `state` is that of the database, if it is known.
+  absl::StatusOr<Opened> Load(std::unique_ptr<DataFolder> self, std::optional<SavedState> state, Opened opened);
   absl::Status FallBack(const absl::Status& damage, SavedState* state);
 
   const DataFolderOptions options_;

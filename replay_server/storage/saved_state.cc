@@ -41,7 +41,7 @@ class Loader {
   }
 
   absl::StatusOr<SavedState> Load() {
-    WAGGLE_RETURN_IF_ERROR(LoadFormat());
+    WAGGLE_ASSIGN_OR_RETURN(state_.format, FormatOf(database_));
     WAGGLE_RETURN_IF_ERROR(ForEach(Family::kMeta, [this](auto key, auto value) { return TakeMeta(key, value); }));
     WAGGLE_RETURN_IF_ERROR(ForEach(Family::kWriters, [this](auto key, auto value) { return TakeWriter(key, value); }));
     WAGGLE_RETURN_IF_ERROR(CompleteWriters());
@@ -81,20 +81,6 @@ class Loader {
     }
     layouts_.push_back(std::make_shared<RowLayout>(signature, codecs));
     return layouts_.back();
-  }
-
-  absl::Status LoadFormat() {
-    WAGGLE_ASSIGN_OR_RETURN(const std::string bytes, GetRecord(database_, Family::kMeta, kFormatKey));
-    v1::StoredFormat format;
-    if (!format.ParseFromString(bytes)) {
-      return absl::DataLossError("its format cannot be read");
-    }
-    if (format.version() > kStorageFormat) {
-      return absl::FailedPreconditionError(absl::StrCat("a newer server has written it, in format ", format.version(),
-                                                        "; this one reads up to ", kStorageFormat));
-    }
-    state_.format = format.version();
-    return absl::OkStatus();
   }
 
   template <class Take>
@@ -349,6 +335,19 @@ class Loader {
 };
 
 }  // namespace
+
+absl::StatusOr<uint32_t> FormatOf(Database* database) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::string bytes, GetRecord(database, Family::kMeta, kFormatKey));
+  v1::StoredFormat format;
+  if (!format.ParseFromString(bytes)) {
+    return absl::DataLossError("its format cannot be read");
+  }
+  if (format.version() > kStorageFormat) {
+    return absl::FailedPreconditionError(absl::StrCat("a newer server has written it, in format ", format.version(),
+                                                      "; this one reads up to ", kStorageFormat));
+  }
+  return format.version();
+}
 
 absl::StatusOr<SavedState> LoadSavedState(Database* database) {
   return Loader(database).Load();

@@ -24,6 +24,9 @@ struct SavedState {
   int64_t checkpoint_unix_seconds = 0;
 };
 
+// The format of a database. DATA_LOSS if it has none, FAILED_PRECONDITION if a newer server has written it.
+absl::StatusOr<uint32_t> FormatOf(Database* database);
+
 // Reads and checks all data but rows that stay on disk, which are checked when they are read. DATA_LOSS if data is
 // damaged or missing, FAILED_PRECONDITION if a newer server has written the database.
 absl::StatusOr<SavedState> LoadSavedState(Database* database);

@@ -6,12 +6,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/config/table/table_name.h"
 #include "replay_server/rows/block_ledger.h"
 #include "replay_server/storage/record_scan.h"
 #include "replay_server/storage/records.h"
 #include "replay_server/storage/saved_checks.h"
+#include "replay_server/storage/saved_state.h"
 #include "waggle/v1/replay_storage.pb.h"
 
 namespace waggle {
@@ -19,6 +21,7 @@ namespace {
 
 using Family = Database::Family;
 
+constexpr char kServers[] = "the server's own database";
 constexpr size_t kBatchBytes = size_t{16} << 20;
 
 // Numbers of an experiment's tables and writers.
@@ -123,7 +126,7 @@ class Copy {
 
   absl::Status Run(const Numbers& numbers) {
     for (const uint64_t table : numbers.tables) {
-      WAGGLE_RETURN_IF_ERROR(CopyNew(Family::kMeta, TableKey(table)));
+      WAGGLE_RETURN_IF_ERROR(CopyNew(Family::kMeta, TableKey(table)).status());
       WAGGLE_RETURN_IF_ERROR(CopyIfThere(Family::kMeta, CountersKey(table)));
       WAGGLE_RETURN_IF_ERROR(ForEachInRange(from_, Family::kItems, ItemKey(table, 0), ItemsEnd(table),
                                             [this](auto key, auto value) -> absl::Status {
@@ -135,7 +138,7 @@ class Copy {
                                             }));
     }
     for (const uint64_t writer : numbers.writers) {
-      WAGGLE_RETURN_IF_ERROR(CopyNew(Family::kWriters, WriterKey(writer)));
+      WAGGLE_RETURN_IF_ERROR(CopyNew(Family::kWriters, WriterKey(writer)).status());
       WAGGLE_RETURN_IF_ERROR(CopyIfThere(Family::kWriters, ProgressKey(writer)));
       WAGGLE_RETURN_IF_ERROR(
           ForEachInRange(from_, Family::kWriters, MarkKey(writer, 0), MarkKey(writer + 1, 0),
@@ -153,32 +156,35 @@ class Copy {
     }
     for (const uint64_t block : blocks_) {
       if ((block & kTieredBlock) == 0) {
-        WAGGLE_RETURN_IF_ERROR(CopyNew(Family::kBlocks, BlockKey(block)));
-      } else {
-        WAGGLE_RETURN_IF_ERROR(CopyNew(Family::kBlocks, HeadKey(block)));
-        WAGGLE_RETURN_IF_ERROR(CopyNew(Family::kBlocks, RowsKey(block)));
+        WAGGLE_RETURN_IF_ERROR(CopyNew(Family::kBlocks, BlockKey(block)).status());
+        continue;
+      }
+      WAGGLE_ASSIGN_OR_RETURN(const bool copied, CopyNew(Family::kBlocks, HeadKey(block)));
+      if (copied) {
+        WAGGLE_RETURN_IF_ERROR(CopyNew(Family::kBlocks, RowsKey(block)).status());
       }
     }
     return absl::OkStatus();
   }
 
  private:
-  // Copies a record that must be there, unless `to` has the same one. Records of the experiment's own tables and
-  // writers are removed before.
-  absl::Status CopyNew(Family family, const std::string& key) {
+  // Copies a record that must be there. Returns false if `to` has the same one. Records of the experiment's own tables
+  // and writers are removed before.
+  absl::StatusOr<bool> CopyNew(Family family, const std::string& key) {
     WAGGLE_ASSIGN_OR_RETURN(const std::string value, GetRecord(from_, family, key));
     const absl::StatusOr<std::string> there = to_->Get(family, key);
     if (absl::IsNotFound(there.status())) {
-      return sink_->Put(family, key, value);
+      WAGGLE_RETURN_IF_ERROR(sink_->Put(family, key, value));
+      return true;
     }
-    WAGGLE_RETURN_IF_ERROR(there.status());
+    WAGGLE_RETURN_IF_ERROR(Annotate(there.status(), kServers));
     if (*there == value) {
-      return absl::OkStatus();
+      return false;
     }
     WAGGLE_ASSIGN_OR_RETURN(const ParsedKey parsed, ParseKey(key));
-    return absl::FailedPreconditionError(
-        absl::StrCat("number ", parsed.first & ~kTieredBlock,
-                     " means something else in the server's database: the clock has gone back since the cut"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "number ", parsed.first & ~kTieredBlock,
+        " means something else in the server's database: a record is damaged, or the clock has gone back"));
   }
 
   absl::Status CopyIfThere(Family family, const std::string& key) {
@@ -197,10 +203,12 @@ class Copy {
 }  // namespace
 
 absl::Status TakeExperiment(const std::string& experiment, Database* from, Database* to) {
+  WAGGLE_RETURN_IF_ERROR(FormatOf(from).status());
   WAGGLE_ASSIGN_OR_RETURN(const Numbers coming, NumbersOf(experiment, from));
-  WAGGLE_ASSIGN_OR_RETURN(const Numbers going, NumbersOf(experiment, to));
+  const absl::StatusOr<Numbers> going = NumbersOf(experiment, to);
+  WAGGLE_RETURN_IF_ERROR(Annotate(going.status(), kServers));
   Sink sink(to);
-  WAGGLE_RETURN_IF_ERROR(Remove(going, &sink));
+  WAGGLE_RETURN_IF_ERROR(Remove(*going, &sink));
   WAGGLE_RETURN_IF_ERROR(sink.Finish());
   WAGGLE_RETURN_IF_ERROR(Copy(from, to, &sink).Run(coming));
   return sink.Finish();

@@ -166,7 +166,7 @@ def poll_problems(polls, hub_deaths, unsaved=()):
     problems = []
     floors = {}  # What a value may not be less than, by name.
     cut = {}  # The values of the newest cut, which stay when the hub dies.
-    written = {}  # What hubs that died must have written.
+    written = {}  # The values that hubs must have written before they died.
     life = 0
     for poll in polls:
         values = _values(poll)

@@ -68,8 +68,11 @@ class HubWatch:
                     "learner_steps": info.learner_steps, "epoch": before["epoch"] if before else 0,
                     "version": before["version"] if before else 0, "unsaved": "",
                     "cut": before["cut"] if before else None}
-            if poll["state"] not in ("running", "finishing") or self._add_overview(info.id, poll):
-                polls.append((info.id, poll))
+            if info.workers_wanted > 0:
+                self._add_overview(info.id, poll)
+            elif poll["state"] == "running" and poll["env_steps"] == 0:
+                continue  # The hub has not read the run's files yet.
+            polls.append((info.id, poll))
         # An answer of the next hub must not count for this one.
         if life != len(self._pool.hub_deaths) or pid != self._pool["hub"].pid or not self._pool["hub"].alive:
             return
@@ -78,19 +81,15 @@ class HubWatch:
             self._history.add(op="poll", experiment=experiment, **poll)
 
     def _add_overview(self, experiment, poll):
-        """Returns False for a run that the hub has not opened yet: what it says of it are no figures."""
         try:
             cuts = self._cuts(self._messages.message("CutsRequest")(id=experiment), timeout=5).cuts
             overview = self._overview(self._messages.message("OverviewRequest")(experiment_id=experiment), timeout=5)
         except grpc.RpcError as error:
             if error.code() in (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.FAILED_PRECONDITION):
-                return True  # It has ended just now.
+                return  # It has ended just now.
             raise
         poll["cut"] = ({"number": cuts[-1].number, "env_steps": cuts[-1].env_steps,
                         "learner_steps": cuts[-1].learner_steps} if cuts else None)
         poll["unsaved"] = " ".join(filter(None, (getattr(overview, name) for name in UNSAVED)))
-        if overview.model_version.epoch == 0 and poll["epoch"] > 0:
-            return False
         poll["epoch"] = overview.model_version.epoch
         poll["version"] = overview.model_version.version
-        return True

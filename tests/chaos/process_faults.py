@@ -39,7 +39,7 @@ def _has_failpoints(chaos, process, points):
 
 def _live_with(chaos, target, failpoints, seconds, ends=(-signal.SIGKILL,)):
     """Starts the target anew with these failpoints, for a while. They may end it with one of the statuses `ends`. Returns
-    True if one of them ended it."""
+    its ending; None if they have not ended it."""
     process = chaos.pool[target]
     process.hold()
     process.kill("to start it with failpoints")
@@ -51,8 +51,8 @@ def _live_with(chaos, target, failpoints, seconds, ends=(-signal.SIGKILL,)):
     if not process.await_life(lives, PATIENCE):
         raise Skipped(f"{target} was not started")
     process.hold()
-    ended = process.await_end(seconds) is not None
-    if not ended:
+    ended = process.await_end(seconds)
+    if ended is None:
         process.signal(signal.SIGKILL)
         process.await_end(PATIENCE)
     process.forget_expectations()
@@ -89,7 +89,10 @@ def file_errors(chaos, target, seconds, rng):
     _has_failpoints(chaos, chaos.pool[target], FILE_POINTS)
     points = ";".join(f"{rng.choice(FILE_POINTS[:4])}=error(a failpoint)@{rng.randint(1, 12)}" for _ in range(2))
     since = time.monotonic()
-    _live_with(chaos, target, points, seconds, ends=(-signal.SIGKILL, 1))  # It cannot start without its first files.
+    ended = _live_with(chaos, target, points, seconds, ends=(-signal.SIGKILL, 1))
+    # It cannot start without its first files, but goes on without others.
+    if ended is not None and ended.status == 1 and "serving at" in ended.log.read_text(errors="replace"):
+        chaos.violation(f"{target} gave up because a file could not be written: {ended.log.name}")
     if target == "hub":
         chaos.unsaved.append((since, time.monotonic()))
 

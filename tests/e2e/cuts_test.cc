@@ -127,8 +127,16 @@ TEST_CASE("experiments that share a replay server all go back to their cuts afte
     const nlohmann::json status = service.Status(id);
     return status.is_null() ? 0 : status.at("learner_steps").get<double>();
   };
+  // The number of items that were ever inserted into the table; -1 if it is not known now.
+  const auto inserted = [&](const std::string& id) {
+    const nlohmann::json status = service.Status(id);
+    return status.is_null() || status.at("tables").empty()
+               ? -1.0
+               : status.at("tables").at(0).at("items_inserted").get<double>();
+  };
   start();
   std::vector<std::string> ids;
+  std::vector<double> at_cut;
   for (const char* const name : {"first", "second"}) {
     ids.push_back(service.Submit(
         absl::StrCat("experiment: {name: ", name, "}\nenvironment: {name: CartPole-v1}\nalgorithm: {name: apex_dqn}\n",
@@ -138,6 +146,7 @@ TEST_CASE("experiments that share a replay server all go back to their cuts afte
   }
   for (const std::string& id : ids) {
     Eventually("learner steps", [&] { return steps(id) > 100; });
+    at_cut.push_back(inserted(id));
     const auto [status, said] = service.Waggle({"checkpoint", id});
     INFO(said);
     REQUIRE(status == 0);
@@ -151,7 +160,12 @@ TEST_CASE("experiments that share a replay server all go back to their cuts afte
     Eventually("it has gone back",
                [&] { return std::filesystem::exists(service.File("replay/cuts/" + id + "/restored")); });
   }
-  for (const std::string& id : ids) {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const std::string& id = ids[i];
+    CHECK(at_cut[i] >= 500);
+    double now = -1;
+    Eventually("its table", [&] { return (now = inserted(id)) >= 0; });
+    CHECK(now >= at_cut[i]);  // A new table would begin with 0.
     const double before = steps(id);
     Eventually("it goes on", [&] { return service.Outcome(id) == "running" && steps(id) > before + 100; });
   }

@@ -1,5 +1,6 @@
 #include "replay_server/replay_work.h"
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -152,17 +153,18 @@ TEST_CASE("A replay server that must go back to a cut leaves, and starts again w
   const testing::TemporaryFolder folder;
   testing::ParamServer hub;
   hub.hub_options.restoration = Restoration{3, "token"};
+  std::filesystem::create_directories(folder.File("cuts/first-1/3"));
   Fixture fixture(&hub, folder.path());
   fixture.Write("second-2", Durability::kLog);
   fixture.Begin();
   fixture.thread.Join();
   CHECK(fixture.ended == absl::OkStatus());
   CHECK(fixture.stop.StopRequested());
-  const std::optional<CutReturn> cut = fixture.work->return_to();
-  REQUIRE(cut.has_value());
-  CHECK(cut->experiment == "first-1");
-  CHECK(cut->number == 3);
-  CHECK(cut->token == "token");
+  const std::vector<CutReturn> cuts = fixture.work->returns();
+  REQUIRE(cuts.size() == 1);
+  CHECK(cuts.front().experiment == "first-1");
+  CHECK(cuts.front().number == 3);
+  CHECK(cuts.front().token == "token");
 }
 
 TEST_CASE("A replay server that cannot go back to a cut gives the order up with the reason", "[grpc]") {
@@ -174,16 +176,24 @@ TEST_CASE("A replay server that cannot go back to a cut gives the order up with 
     fixture.Begin();
     fixture.thread.Join();
     CHECK(fixture.ended.code() == absl::StatusCode::kFailedPrecondition);
-    CHECK_FALSE(fixture.work->return_to().has_value());
+    CHECK(fixture.work->returns().empty());
+  }
+  SECTION("it does not have the cut") {
+    Fixture fixture(&hub, folder.path());
+    fixture.Begin();
+    fixture.thread.Join();
+    CHECK(fixture.ended.code() == absl::StatusCode::kNotFound);
+    CHECK(fixture.work->returns().empty());
   }
   SECTION("another experiment has a table without durability, which a new start would empty") {
+    std::filesystem::create_directories(folder.File("cuts/first-1/3"));
     Fixture fixture(&hub, folder.path());
     fixture.Write("second-2");
     fixture.Begin();
     fixture.thread.Join();
     CHECK(fixture.ended.code() == absl::StatusCode::kFailedPrecondition);
     CHECK_THAT(std::string(fixture.ended.message()), Catch::Contains("second-2"));
-    CHECK_FALSE(fixture.work->return_to().has_value());
+    CHECK(fixture.work->returns().empty());
   }
   SECTION("it has tried") {
     Fixture fixture(&hub, folder.path(),
@@ -192,7 +202,7 @@ TEST_CASE("A replay server that cannot go back to a cut gives the order up with 
     fixture.Begin();
     fixture.thread.Join();
     CHECK(fixture.ended == absl::DataLossError("a file is damaged"));
-    CHECK_FALSE(fixture.work->return_to().has_value());
+    CHECK(fixture.work->returns().empty());
   }
 }
 

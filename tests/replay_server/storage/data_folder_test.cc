@@ -274,8 +274,17 @@ TEST_CASE("a folder with any damaged byte is restored as it was at some moment, 
 absl::StatusOr<DataFolder::Opened> OpenAt(const std::string& path, uint64_t cut, const std::string& token) {
   DataFolderOptions options;
   options.path = path;
-  options.return_to = CutReturn{"e-1", cut, token};
+  options.return_to = {{"e-1", cut, token}};
   return DataFolder::Open(options);
+}
+
+// Why it cannot go back.
+absl::Status FailureAt(const std::string& path, uint64_t cut, const std::string& token = "token") {
+  const DataFolder::Opened opened = ValueOf(OpenAt(path, cut, token));
+  REQUIRE(opened.failed.size() == 1);
+  CHECK(opened.failed.at(0).cut.number == cut);
+  CHECK(ValueOf(opened.folder->ReturnToken("e-1")) != token);
+  return opened.failed.at(0).status;
 }
 
 TEST_CASE("a folder keeps cuts beside its checkpoints, and goes back to one", "[unit]") {
@@ -301,12 +310,12 @@ TEST_CASE("a folder keeps cuts beside its checkpoints, and goes back to one", "[
   {
     const DataFolder::Opened back = ValueOf(OpenAt(path, 1, "first"));
     CHECK(back.state.tables.at(0).items.size() == 10);
-    CHECK(back.lost.commits == 0);
+    CHECK(back.failed.empty());
     CHECK(ValueOf(back.folder->ReturnToken("e-1")) == "first");
     CHECK(ValueOf(back.folder->ReturnToken("another")).empty());
   }
   CHECK(Items(path) == 10);
-  CHECK(absl::IsNotFound(OpenAt(path, 2, "second").status()));
+  CHECK(absl::IsNotFound(FailureAt(path, 2)));
   CHECK(Items(path) == 10);
 }
 
@@ -318,7 +327,7 @@ class TwoExperiments {
   // Appends a block of two items to the experiment's table, which is made if it is missing.
   void Append(const std::string& experiment) {
     const DurableReplay replay = OpenReplay(path());
-    TableConfig config = DurableTable(experiment + "/t", Durability::kLog);
+    TableConfig config = DurableTable(experiment + "/t", DurabilityOf(experiment));
     config.memory_limit = memory_limit_;
     REQUIRE_OK(replay.store->CreateTable(config));
     const auto session = ValueOf(replay.store->OpenWriter("writer-of-" + experiment, {config.name}, config.signature));
@@ -337,7 +346,9 @@ class TwoExperiments {
   }
   // Sets the number of blocks of a table that has gone back.
   void ContinueAt(const std::string& experiment, uint64_t blocks) { blocks_[experiment] = blocks; }
+  // Both before the table is made.
   void SetMemoryLimit(int64_t bytes) { memory_limit_ = bytes; }
+  void SetDurability(const std::string& experiment, Durability durability) { durability_[experiment] = durability; }
 
   // The generations of all items, by experiment. Their rows must be there.
   std::map<std::string, std::vector<uint64_t>> Generations() const {
@@ -355,14 +366,22 @@ class TwoExperiments {
   }
 
  private:
+  Durability DurabilityOf(const std::string& experiment) const {
+    const auto found = durability_.find(experiment);
+    return found == durability_.end() ? Durability::kLog : found->second;
+  }
+
   const TemporaryFolder folder_;
   int64_t memory_limit_ = 0;
+  std::map<std::string, Durability> durability_;
   std::map<std::string, uint64_t> blocks_;
 };
 
 TEST_CASE("an experiment goes back to its cut, and the tables of others stay as they are", "[unit]") {
   TwoExperiments both;
   both.SetMemoryLimit(GENERATE(0, 1 << 20));
+  both.SetDurability("e-1", GENERATE(Durability::kLog, Durability::kCheckpoint));
+  both.SetDurability("f-2", GENERATE(Durability::kLog, Durability::kCheckpoint));
   both.Append("e-1");
   both.Append("f-2");
   both.Append("e-1");
@@ -381,7 +400,7 @@ TEST_CASE("an experiment goes back to its cut, and the tables of others stay as 
   auto expected = both.Generations();
   CHECK(expected["e-1"] != before.at("e-1"));
   expected["e-1"] = before.at("e-1");
-  CHECK(ValueOf(OpenAt(both.path(), 1, "token")).lost.commits == 0);
+  CHECK(ValueOf(OpenAt(both.path(), 1, "token")).failed.empty());
   CHECK(both.Generations() == expected);
   both.ContinueAt("e-1", 2);
   both.Append("e-1");
@@ -400,24 +419,70 @@ TEST_CASE("an experiment goes back to a cut in a new folder, to which the cut wa
   const TwoExperiments other;
   fs::create_directories(other.path());
   fs::copy(both.path() + "/cuts", other.path() + "/cuts", fs::copy_options::recursive);
-  REQUIRE_OK(OpenAt(other.path(), 1, "token"));
+  CHECK(ValueOf(OpenAt(other.path(), 1, "token")).failed.empty());
   const auto after = other.Generations();
   REQUIRE(after.size() == 1);
   CHECK(after.at("e-1") == before.at("e-1"));
 }
 
-TEST_CASE("a cut whose rows the database has under another meaning is refused, and nothing changes", "[unit]") {
+TEST_CASE("a start that goes back to several cuts makes the returns that can be made", "[unit]") {
+  TwoExperiments both;
+  both.Append("e-1");
+  both.Append("f-2");
+  const auto before = both.Generations();
+  both.Cut("e-1");
+  both.Cut("f-2");
+  both.Append("e-1");
+  both.Append("f-2");
+  DataFolderOptions options;
+  options.path = both.path();
+  options.return_to = {{"e-1", 1, "a"}, {"g-3", 1, "b"}, {"f-2", 1, "c"}};
+  {
+    const DataFolder::Opened opened = ValueOf(DataFolder::Open(options));
+    REQUIRE(opened.failed.size() == 1);
+    CHECK(opened.failed.at(0).cut.experiment == "g-3");
+    CHECK(absl::IsNotFound(opened.failed.at(0).status));
+  }
+  CHECK(both.Generations() == before);
+}
+
+TEST_CASE("a return in which the server has ended again and again is given up", "[unit]") {
+  TwoExperiments both;
+  both.Append("e-1");
+  both.Cut("e-1");
+  const std::string starts = both.path() + "/cuts/e-1/returning";
+  std::ofstream(starts) << "token 3\n";
+  CHECK(absl::IsAborted(FailureAt(both.path(), 1)));
+  CHECK(ValueOf(OpenAt(both.path(), 1, "another")).failed.empty());
+  CHECK_FALSE(fs::exists(starts));
+}
+
+TEST_CASE("a cut that a newer server has made is refused", "[unit]") {
   TwoExperiments both;
   both.Append("e-1");
   both.Cut("e-1");
   {
-    const DataFolder::Opened opened = ValueOf(Open(both.path()));
-    const std::string key = BlockKey(opened.state.tables.at(0).items.at(0).chunks.at(0)->durable()->id);
-    const std::string bytes = ValueOf(opened.database->Get(Database::Family::kBlocks, key));
-    Put(opened.database.get(), key, bytes + "x", Database::Family::kBlocks);
+    const auto cut = ValueOf(Database::Open(both.path() + "/cuts/e-1/1", /*create=*/false, nullptr));
+    v1::StoredFormat format;
+    format.set_version(kStorageFormat + 1);
+    Put(cut.get(), kFormatKey, format.SerializeAsString());
   }
-  CHECK(absl::IsFailedPrecondition(OpenAt(both.path(), 1, "token").status()));
-  CHECK_FALSE(fs::exists(both.path() + "/cuts/e-1/restored"));
+  CHECK(absl::IsFailedPrecondition(FailureAt(both.path(), 1)));
+}
+
+TEST_CASE("a cut whose rows the database has under another meaning is refused", "[unit]") {
+  TwoExperiments both;
+  both.Append("e-1");
+  both.Append("e-1");
+  both.Cut("e-1");
+  {
+    const DataFolder::Opened opened = ValueOf(Open(both.path()));
+    const std::vector<ItemRecord>& items = opened.state.tables.at(0).items;
+    const auto key = [](const ItemRecord& item) { return BlockKey(item.chunks.at(0)->durable()->id); };
+    const std::string other = ValueOf(opened.database->Get(Database::Family::kBlocks, key(items.back())));
+    Put(opened.database.get(), key(items.front()), other, Database::Family::kBlocks);
+  }
+  CHECK(absl::IsFailedPrecondition(FailureAt(both.path(), 1)));
 }
 
 TEST_CASE("an experiment whose writer has tables of others as well cannot go back alone", "[unit]") {
@@ -434,7 +499,7 @@ TEST_CASE("an experiment whose writer has tables of others as well cannot go bac
   }
   both.Cut("e-1");
   const auto before = both.Generations();
-  CHECK(absl::IsFailedPrecondition(OpenAt(both.path(), 1, "token").status()));
+  CHECK(absl::IsFailedPrecondition(FailureAt(both.path(), 1)));
   CHECK(both.Generations() == before);
 }
 
@@ -461,7 +526,7 @@ TEST_CASE("a damaged cut does not take the database's place", "[unit]") {
     REQUIRE_OK(opened.folder->KeepCut(opened.database.get(), {"e-1", 1, {}}));
   }
   fs::remove(path + "/cuts/e-1/1/CURRENT");
-  const absl::Status status = OpenAt(path, 1, "first").status();
+  const absl::Status status = FailureAt(path, 1);
   CHECK_FALSE(status.ok());
   CHECK(absl::StrContains(status.message(), "cuts/e-1/1"));
   CHECK(Items(path) == 10);
