@@ -209,6 +209,7 @@ def _text(value):
 
 
 def _larger(some, others):
+    """The larger value of each name that either has."""
     return {name: max(each[name] for each in (some, others) if name in each) for name in {**some, **others}}
 
 

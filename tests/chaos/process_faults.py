@@ -38,8 +38,8 @@ def _has_failpoints(chaos, process, points):
 
 
 def _live_with(chaos, target, failpoints, seconds, ends=(-signal.SIGKILL,)):
-    """Starts the target anew with these failpoints, for a while. They may end it with one of the statuses `ends`. Returns
-    its ending; None if they have not ended it."""
+    """Starts the target anew with these failpoints, for a while. The failpoints may end the target with one of the
+    statuses `ends`. Returns the target's ending; None if no failpoint has ended it."""
     process = chaos.pool[target]
     process.hold()
     process.kill("to start it with failpoints")
