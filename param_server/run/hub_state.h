@@ -54,8 +54,8 @@ class HubState {
   // DATA_LOSS if the record is damaged; an error that names the folder if it cannot be made or written to.
   static absl::StatusOr<std::unique_ptr<HubState>> Open(const std::string& folder);
 
-  // Reads the record in a folder without locking it, so that another hub may use the folder. An empty record if there is
-  // none; DATA_LOSS if it is damaged.
+  // Reads the record in a folder without locking it, so that another hub may use the folder. Empty if there is none;
+  // DATA_LOSS if it is damaged.
   static absl::StatusOr<HubRecord> Read(const std::string& folder);
   // The record's file in a folder.
   static std::string FileIn(const std::string& folder);
